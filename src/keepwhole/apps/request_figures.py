@@ -8,7 +8,7 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.canonical.entry import Response
+from keepwhole.canonical.entry import Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds
@@ -83,11 +83,11 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
     answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
     answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
     is_cached = any(answer.cached for _, answer in answers)
-    total, client, before = Cost(), UnmanagedClient(), 0
+    total, client, before, history = Cost(), UnmanagedClient(), 0, _History()
     for number, (step, answer) in enumerate(answers):
         profile = profile_of(step.request.model)
         paid = _paid(answer, profile)
-        size = round(sizes(step)[1])
+        size = history.size_with(step.request, answer.input or 0)
         shared = min(size, before if number else answer.cached or 0) if is_cached else 0
         before_cost = client.cost
         write = profile.write if answer.written else 1.0
@@ -98,6 +98,42 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
         whole = client.cost - before_cost
         total += Cost(paid, whole, _times(rate, paid), _times(rate, whole))
     return total if answers else None
+
+
+class _Counted(NamedTuple):
+    """One request: its estimated tokens whole and as sent, and those that were billed."""
+
+    whole: float = 0.0
+    sent: float = 0.0
+    billed: int = 0
+
+
+class _History:
+    """The size of a client's whole history in tokens as they are billed, request by request.
+
+    A bill says how large a request was as sent. What was left out of it is known in estimated tokens alone, and how
+    many tokens are billed for one of these differs from text to text. So only what is new is converted: a batch, after
+    which other texts are billed than before, does not change the size of the history.
+    """
+
+    def __init__(self) -> None:
+        self._size, self._scale = 0.0, 1.0
+        self._before = _Counted()
+
+    def size_with(self, request: Request, billed: int) -> int:
+        """The size with this request, which was billed with so many tokens."""
+        self._scale = request.scale or self._scale
+        whole, sent = request.tokens_whole / self._scale, request.tokens_sent / self._scale
+        ratio = billed / sent if sent else 1.0
+        before, self._before = self._before, _Counted(whole, sent, billed)
+        if whole < before.whole or not before.billed:  # the client went back or has compacted, or is new
+            self._size = billed + ratio * (whole - sent)
+        elif request.decisions or sent < before.sent:
+            self._size += ratio * (whole - before.whole)
+        else:
+            left_out = (whole - before.whole) - (sent - before.sent)
+            self._size += billed - before.billed + ratio * left_out
+        return round(self._size)
 
 
 def _paid(answer: Response, profile: Profile) -> float:
