@@ -41,8 +41,10 @@ def always(number: int) -> bool:
     return True
 
 
-def run(weights: Weights, steps: int, window: int, **settings: Any) -> tuple[Client, RecordedClient, Cost]:
-    """The same script with `mode: off` and with Keepwhole; and what the record says of both."""
+def run(
+    weights: Weights, steps: int, window: int, rest: float = 0.0, **settings: Any
+) -> tuple[Client, RecordedClient, Cost]:
+    """The same script with `mode: off` and with Keepwhole, resting in the middle; and what the record says of both."""
     clocks = Clock(), Clock()
     tills = [Breakpoints(clock, window) for clock in clocks]
     models = {**PRICES, "window": window}
@@ -51,6 +53,8 @@ def run(weights: Weights, steps: int, window: int, **settings: Any) -> tuple[Cli
     for number in range(steps):
         off.step(number)
         on.step(number)
+        for clock in clocks:
+            clock.pass_by(rest if number == steps // 2 else 0)
     cost = cost_of(RequestLog(on.session).all(), lambda model: profile_for(model, {MODEL: models}))
     assert cost is not None
     return off, on, cost
@@ -68,6 +72,7 @@ RUNS: dict[str, Callable[[], tuple[Client, RecordedClient, Cost]]] = {
     "a client that never compacts": lambda: run(Weights(result=6_000), 60, 200_000),
     "results that are cut on arrival": lambda: run(Weights(result=12_000), 45, 200_000, preset="lean"),
     "results that age in batches": lambda: run(Weights(result=6_000), 80, 60_000),
+    "one long rest": lambda: run(Weights(result=12_000), 30, 200_000, rest=7_200, preset="lean"),
     "pauses in which the cache forgets": lambda: run(Weights(result=6_000, pause=400), 30, 200_000),
 }
 

@@ -13,6 +13,7 @@ from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
+from keepwhole.record.bills import sent_at
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000
@@ -66,9 +67,9 @@ def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
 def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
     """The cost of a session's requests; None where the provider reported no usage, or nobody knows what came.
 
-    With `mode: off`, every request is taken to find all of the one before it in the cache, which is the best that can
-    happen: a saving is rather more than it says here. A request that the window could not hold has no price: the client
-    would have compacted.
+    With `mode: off`, every request is taken to find all of the one before it in the cache, unless the cache had surely
+    forgotten it: that is the best that can happen, so a saving is rather more than it says here. A request that the
+    window could not hold has no price: the client would have compacted.
     """
     return sum_of(_cost_of_branch(branch, profile_of) for branch in branches(turns(steps)))
 
@@ -83,15 +84,17 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
     answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
     answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
     is_cached = any(answer.cached for _, answer in answers)
-    total, client, before, history = Cost(), UnmanagedClient(), 0, _History()
+    total, client, before, history, used = Cost(), UnmanagedClient(), 0, _History(), 0.0
     for number, (step, answer) in enumerate(answers):
         profile = profile_of(step.request.model)
         paid = _paid(answer, profile)
         size = history.size_with(step.request, answer.input or 0)
         shared = min(size, before if number else answer.cached or 0) if is_cached else 0
+        at = sent_at(step.request, answer)
+        cold, used = not answer.cached and at - used > profile.lifetime, at
         before_cost = client.cost
         write = profile.write if answer.written else 1.0
-        client.send(ClientRequest(size, shared), profile.replace(write=write, minimum=0))
+        client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
         before = size
         price = input_price(step.request.model)
         rate = None if price is None else price / _MILLION
