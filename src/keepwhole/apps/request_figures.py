@@ -8,6 +8,7 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from keepwhole.apps.session_requests import HIDDEN_ROUND
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
@@ -41,7 +42,7 @@ class Cost(NamedTuple):
 
 def turns(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
     """The requests of the conversation itself, without token counts and side calls."""
-    return [step for step in steps if step.request.purpose in ("turn", "compaction")]
+    return [step for step in steps if step.request.purpose in ("turn", "compaction", HIDDEN_ROUND)]
 
 
 def billed(step: LoggedRequest) -> int | None:
@@ -69,7 +70,7 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
 
     With `mode: off`, every request is taken to find all of the one before it in the cache, unless the cache had surely
     forgotten it: that is the best that can happen, so a saving is rather more than it says here. A request that the
-    window could not hold has no price: the client would have compacted.
+    window could not hold has no price: the client would have compacted. Nor has a hidden round, nor what it has read.
     """
     return sum_of(_cost_of_branch(branch, profile_of) for branch in branches(turns(steps)))
 
@@ -93,9 +94,10 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
         at = sent_at(step.request, answer)
         cold, used = not answer.cached and at - used > profile.lifetime, at
         before_cost = client.cost
-        write = profile.write if answer.written else 1.0
-        client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
-        before = size
+        if step.request.purpose != HIDDEN_ROUND:
+            write = profile.write if answer.written else 1.0
+            client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
+            before = size
         price = input_price(step.request.model)
         rate = None if price is None else price / _MILLION
         whole = client.cost - before_cost
@@ -112,7 +114,7 @@ class _Counted(NamedTuple):
 
 
 class _History:
-    """The size of a client's whole history in tokens as they are billed, request by request.
+    """The size of a client's whole history in tokens as they are billed, request by request, without hidden rounds.
 
     A bill says how large a request was as sent. What was left out of it is known in estimated tokens alone, and how
     many tokens are billed for one of these differs from text to text. So only what is new is converted: a batch, after
@@ -122,6 +124,8 @@ class _History:
     def __init__(self) -> None:
         self._size, self._scale = 0.0, 1.0
         self._before = _Counted()
+        self._recalled = 0.0
+        """What hidden rounds have added to it."""
 
     def size_with(self, request: Request, billed: int) -> int:
         """The size with this request, which was billed with so many tokens."""
@@ -129,14 +133,17 @@ class _History:
         whole, sent = request.tokens_whole / self._scale, request.tokens_sent / self._scale
         ratio = billed / sent if sent else 1.0
         before, self._before = self._before, _Counted(whole, sent, billed)
+        size_before = self._size
         if whole < before.whole or not before.billed:  # the client went back or has compacted, or is new
-            self._size = billed + ratio * (whole - sent)
+            self._size, self._recalled = billed + ratio * (whole - sent), 0.0
         elif request.decisions or sent < before.sent:
             self._size += ratio * (whole - before.whole)
         else:
             left_out = (whole - before.whole) - (sent - before.sent)
             self._size += billed - before.billed + ratio * left_out
-        return round(self._size)
+        if request.purpose == HIDDEN_ROUND:
+            self._recalled += self._size - size_before
+        return round(self._size - self._recalled)
 
 
 def _paid(answer: Response, profile: Profile) -> float:

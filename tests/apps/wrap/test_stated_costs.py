@@ -8,6 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from keepwhole import config
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
@@ -127,3 +129,18 @@ def test_a_session_that_cost_more_than_with_mode_off_states_the_loss_everywhere(
     assert saved < 0
     assert re.search(r"saved ≈ −\$[\d.]+, \d+ % more", receipt)
     assert cli.json("status", "--session", NAME)["input"]["saved"] == float(saved)
+
+
+def test_what_a_hidden_round_costs_is_paid_by_keepwhole_alone(tmp_path: Path) -> None:
+    """With `mode: off` there is nothing to read back, so the client would have paid the same without any."""
+    costs: list[dict[str, float]] = []
+    for name, moves in (("plain", ()), ("recalling", ((read_back,),))):
+        (tmp_path / name).mkdir()
+        script: Any = [move for number in range(8) for move in ((listing(number, 400),), *moves)]
+        cli, receipt = wrapped(tmp_path / name, script, "policy: auto\n")
+        assert len(requests(cli)) == len(script) + 1
+        assert len(stated(cli, receipt)) == 1
+        costs.append(cli.json("status", "--session", NAME)["input"])
+    plain, recalling = costs
+    assert recalling["mode_off"] == pytest.approx(plain["mode_off"], rel=0.05)
+    assert recalling["paid"] > 1.2 * plain["paid"]

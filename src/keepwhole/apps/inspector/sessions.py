@@ -6,7 +6,7 @@ Must not know: sockets.
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -189,15 +189,16 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
         "requests": timeline.requests,
         "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
         "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),
-        "cost": _cost(timeline.steps, record.settings),
+        "cost": _cost(timeline, record.settings),
         "health": "broken" if timeline.broken else "warning" if notes else "ok",
         "note": notes[0] if notes else "",
     }
 
 
-def _cost(steps: Iterable[TimelineStep], settings: Settings) -> dict[str, Any] | None:
+def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
     """The cost of the requests in words, as every other place has it; None where no provider billed them."""
-    sent = [SentStep(step.seq, step.request, step.response) for step in steps if step.request is not None]
+    steps = (SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None)
+    sent = list(map(timeline.hidden_rounds.mark, steps))
     cost = request_figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
     if cost is None:
         return None
