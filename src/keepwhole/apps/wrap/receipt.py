@@ -20,7 +20,6 @@ from keepwhole.apps.stated_cost import state_cost
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.outgoing_request import TOOL as ROUND
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
@@ -93,8 +92,8 @@ class Meter:
         for name in self._sessions:
             steps[name] = self._read_steps(Session(name, store=store, settings=settings))
             for result in self._read_results(store, name):
-                kept += not result.tool.startswith(_OWN)
-                recalls += is_recall(result.tool) or result.tool == ROUND or folder in (result.arguments or "")
+                kept += not result.tool.startswith(_OWN) and not is_recall(result.tool)
+                recalls += is_recall(result.tool) or folder in (result.arguments or "")
         unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
         return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
 
