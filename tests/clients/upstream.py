@@ -31,17 +31,20 @@ _USAGE: dict[Dialect, dict[str, Any]] = {
 
 @contextmanager
 def upstream(
-    script: Script = SCRIPT, log: list[Any] | None = None, usage: Mapping[str, Any] | None = None
+    script: Script = SCRIPT,
+    log: list[Any] | None = None,
+    usage: Mapping[str, Any] | Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Iterator[int]:
     """Its port, while it answers; requests that offer tools go to `log`. `usage` is what each request is billed."""
-    with serving(_Client, script=script, log=[] if log is None else log, usage=usage) as port:
+    bill = staticmethod(usage if callable(usage) else lambda body: usage)
+    with serving(_Client, script=script, log=[] if log is None else log, bill=bill) as port:
         yield port
 
 
 class _Client(Scripted):
     script: Script = ()
     log: list[Any]
-    usage: dict[str, Any] | None = None
+    bill: Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
     def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | None:
         dialect = dialect_of(path)
@@ -50,7 +53,7 @@ class _Client(Scripted):
         if body.get("tools"):
             self.log.append(body)
         calls = _calls(body, self.script)
-        usage = self.usage or (_USAGE[dialect] if dialect else {})
+        usage = dict(self.bill(body) or (_USAGE[dialect] if dialect else {}))
         return SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), usage) if dialect else _gemini(calls)
 
 

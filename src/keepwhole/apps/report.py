@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from keepwhole.apps import request_figures as figures
-from keepwhole.apps.request_figures import ProfileOf
+from keepwhole.apps.request_figures import Cost, ProfileOf
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.replay.intervals import Interval, interval
 
@@ -47,6 +47,8 @@ class Group(NamedTuple):
     """The mean of each figure with its 95 % interval, over the sessions that have it."""
     counts: Mapping[str, int]
     """The number of sessions that have each figure."""
+    cost: Cost | None
+    """The cost of all sessions; None where no provider billed them."""
 
 
 class Report(NamedTuple):
@@ -63,26 +65,28 @@ class Report(NamedTuple):
 def compare_sessions(sessions: Iterable[Sequence[LoggedRequest]], profile_of: ProfileOf) -> Report:
     """The figures of sessions by how they were treated, and the ratios between the groups."""
     values: dict[str, list[dict[str, float]]] = {VIEWED: [], HELD_OUT: []}
+    costs: dict[str, list[Cost | None]] = {VIEWED: [], HELD_OUT: []}
     mixed = 0
     for steps in map(figures.turns, sessions):
         modes = {step.request.mode for step in steps}
         is_mixed = modes >= {_VIEWED, _HELD_OUT}
         if steps and not is_mixed:
-            values[VIEWED if _VIEWED in modes else HELD_OUT].append(_figures(steps, profile_of))
+            name, cost = VIEWED if _VIEWED in modes else HELD_OUT, figures.cost_of(steps, profile_of)
+            values[name].append(_figures(steps, cost, profile_of))
+            costs[name].append(cost)
         mixed += is_mixed
-    groups = {name: _group(found) for name, found in values.items()}
+    groups = {name: _group(found, figures.sum_of(costs[name])) for name, found in values.items()}
     compared = ((measure.name, _ratio(measure.name, values)) for measure in MEASURES if measure.is_compared)
     ratios = {name: ratio for name, ratio in compared if ratio is not None}
     return Report(groups, mixed, ratios, tuple(_sentences(groups, ratios)))
 
 
-def _figures(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[str, float]:
+def _figures(steps: Sequence[LoggedRequest], cost: Cost | None, profile_of: ProfileOf) -> dict[str, float]:
     """The figures of one session; those that the provider did not report are missing."""
     found = {"steps": float(len(steps)), "tokens": sum(figures.sizes(step)[0] for step in steps) / len(steps)}
     told = [(step.response.cached, total) for step in steps if (total := figures.billed(step)) and step.response]
     if told and all(cached is not None for cached, _ in told):
         found["cached"] = sum(cached or 0 for cached, _ in told) / sum(total for _, total in told)
-    cost = figures.cost_of(steps, profile_of)
     if cost is not None:
         found["cost"] = cost.paid
     full = [first for branch in figures.branches(steps) if (first := _full(branch, profile_of)) is not None]
@@ -93,10 +97,10 @@ def _full(branch: Sequence[LoggedRequest], profile_of: ProfileOf) -> int | None:
     return figures.first_full(branch, profile_of, whole=False)
 
 
-def _group(sessions: Sequence[Mapping[str, float]]) -> Group:
+def _group(sessions: Sequence[Mapping[str, float]], cost: Cost | None) -> Group:
     by_name = {measure.name: _values(measure.name, sessions) for measure in MEASURES}
     means = {name: interval([(value, 1.0) for value in found]) for name, found in by_name.items() if found}
-    return Group(len(sessions), means, {name: len(found) for name, found in by_name.items()})
+    return Group(len(sessions), means, {name: len(found) for name, found in by_name.items()}, cost)
 
 
 def _values(name: str, sessions: Sequence[Mapping[str, float]]) -> list[float]:

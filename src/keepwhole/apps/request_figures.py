@@ -8,11 +8,13 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.canonical.entry import Response
+from keepwhole.apps.session_requests import HIDDEN_ROUND
+from keepwhole.canonical.entry import Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
+from keepwhole.record.bills import sent_at
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000
@@ -40,7 +42,7 @@ class Cost(NamedTuple):
 
 def turns(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
     """The requests of the conversation itself, without token counts and side calls."""
-    return [step for step in steps if step.request.purpose in ("turn", "compaction")]
+    return [step for step in steps if step.request.purpose in ("turn", "compaction", HIDDEN_ROUND)]
 
 
 def billed(step: LoggedRequest) -> int | None:
@@ -64,35 +66,84 @@ def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
 
 
 def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
-    """The cost of a session's requests; None where the provider reported no usage.
+    """The cost of a session's requests; None where the provider reported no usage, or nobody knows what came.
 
-    With `mode: off`, every request is taken to find all of the one before it in the cache, which is the best that can
-    happen: a saving is rather more than it says here. A request that the window could not hold has no price: the client
-    would have compacted.
+    With `mode: off`, every request is taken to find all of the one before it in the cache, unless the cache had surely
+    forgotten it: that is the best that can happen, so a saving is rather more than it says here. A request that the
+    window could not hold has no price: the client would have compacted. Nor has a hidden round, nor what it has read.
     """
-    total = Cost()
-    paid = [one for branch in branches(steps) if (one := _cost_of_branch(branch, profile_of)) is not None]
-    return sum(paid, total) if paid else None
+    return sum_of(_cost_of_branch(branch, profile_of) for branch in branches(turns(steps)))
+
+
+def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
+    """The sum of the costs that are known; None where none is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Cost()) if known else None
 
 
 def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
     answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
+    answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
     is_cached = any(answer.cached for _, answer in answers)
-    total, client, before = Cost(), UnmanagedClient(), 0
+    total, client, before, history, used = Cost(), UnmanagedClient(), 0, _History(), 0.0
     for number, (step, answer) in enumerate(answers):
         profile = profile_of(step.request.model)
         paid = _paid(answer, profile)
-        size = round(sizes(step)[1])
+        size = history.size_with(step.request, answer.input or 0)
         shared = min(size, before if number else answer.cached or 0) if is_cached else 0
+        at = sent_at(step.request, answer)
+        cold, used = not answer.cached and at - used > profile.lifetime, at
         before_cost = client.cost
-        write = profile.write if answer.written else 1.0
-        client.send(ClientRequest(size, shared), profile.replace(write=write, minimum=0))
-        before = size
+        if step.request.purpose != HIDDEN_ROUND:
+            write = profile.write if answer.written else 1.0
+            client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
+            before = size
         price = input_price(step.request.model)
         rate = None if price is None else price / _MILLION
         whole = client.cost - before_cost
         total += Cost(paid, whole, _times(rate, paid), _times(rate, whole))
     return total if answers else None
+
+
+class _Counted(NamedTuple):
+    """One request: its estimated tokens whole and as sent, and those that were billed."""
+
+    whole: float = 0.0
+    sent: float = 0.0
+    billed: int = 0
+
+
+class _History:
+    """The size of a client's whole history in tokens as they are billed, request by request, without hidden rounds.
+
+    A bill says how large a request was as sent. What was left out of it is known in estimated tokens alone, and how
+    many tokens are billed for one of these differs from text to text. So only what is new is converted: a batch, after
+    which other texts are billed than before, does not change the size of the history.
+    """
+
+    def __init__(self) -> None:
+        self._size, self._scale = 0.0, 1.0
+        self._before = _Counted()
+        self._recalled = 0.0
+        """What hidden rounds have added to it."""
+
+    def size_with(self, request: Request, billed: int) -> int:
+        """The size with this request, which was billed with so many tokens."""
+        self._scale = request.scale or self._scale
+        whole, sent = request.tokens_whole / self._scale, request.tokens_sent / self._scale
+        ratio = billed / sent if sent else 1.0
+        before, self._before = self._before, _Counted(whole, sent, billed)
+        size_before = self._size
+        if whole < before.whole or not before.billed:  # the client went back or has compacted, or is new
+            self._size, self._recalled = billed + ratio * (whole - sent), 0.0
+        elif request.decisions or sent < before.sent:
+            self._size += ratio * (whole - before.whole)
+        else:
+            left_out = (whole - before.whole) - (sent - before.sent)
+            self._size += billed - before.billed + ratio * left_out
+        if request.purpose == HIDDEN_ROUND:
+            self._recalled += self._size - size_before
+        return round(self._size - self._recalled)
 
 
 def _paid(answer: Response, profile: Profile) -> float:

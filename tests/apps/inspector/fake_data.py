@@ -116,6 +116,12 @@ def decision(index: int, hostile: str = "") -> dict[str, Any]:
     }
 
 
+def cost(steps: int) -> dict[str, Any]:
+    amounts = {"paid": steps * 0.009, "off": steps * 0.021, "saved": steps * 0.012}
+    words = {"words": "57 % less", "assumes": "The same client sends everything.", "is_loss": False}
+    return {name: f"${amount:.2f}" for name, amount in amounts.items()} | words
+
+
 def row(name: str, steps: int, health: str = "ok", note: str = "", hostile: str = "") -> dict[str, Any]:
     whole = 6_000 + steps * 950
     return {
@@ -130,9 +136,7 @@ def row(name: str, steps: int, health: str = "ok", note: str = "", hostile: str 
         "requests": steps,
         "tokens_whole": whole * steps // 2,
         "tokens_sent": whole * steps // 5,
-        "cost_whole": steps * 0.021,
-        "cost_sent": steps * 0.009,
-        "cost_unit": "usd",
+        "cost": cost(steps),
         "health": health,
         "note": note,
     }

@@ -13,6 +13,7 @@ from keepwhole.apps.inspector import record as record_module
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.request_figures import cost_of
+from keepwhole.apps.stated_cost import state_cost
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.models.profiles import profile_for
@@ -44,7 +45,7 @@ def test_a_session_without_requests_has_figures_a_timeline_and_an_indicator(
     row = answers.list_sessions(services, PageRequest())["sessions"][0]
     assert (row["name"], row["results"], row["requests"], row["health"]) == ("s", 1, 0, "ok")
     assert 0 < row["tokens_sent"] < row["tokens_whole"]
-    assert row["cost_whole"] is row["cost_sent"] is None
+    assert row["cost"] is None
     summary = answers.one_session(services, PageRequest(("s",)))
     assert summary["indicator"]["used"] == row["tokens_sent"]
     assert [(part["kind"], part["label"]) for part in summary["indicator"]["parts"]] == [("tool", "execute_command")]
@@ -71,7 +72,7 @@ def test_a_session_of_the_proxy_says_what_was_sent_and_billed(services: Inspecto
     assert kinds == {"system", "user", "assistant", "overhead", "tool"}
     used = sum(part["tokens"] for part in summary["indicator"]["parts"])
     assert used == pytest.approx(summary["indicator"]["used"], abs=len(summary["indicator"]["parts"]))
-    assert summary["cost_unit"] == "usd"
+    assert summary["cost"]["paid"].startswith("$")
     found = steps(services, played, count="100")
     assert found["total"] == summary["steps"] == summary["requests"]
     last = found["steps"][-1]
@@ -124,11 +125,11 @@ def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: S
         usage = AnswerFacts(input=number * 1_200, cached=(number - 1) * 1_200, written=0)
         sent.add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
     summary = answers.one_session(services, PageRequest(("s",)))
-    assert summary["cost_unit"] == "usd"
-    assert summary["cost_sent"] == pytest.approx(summary["cost_whole"], rel=0.001)
     cost = cost_of(sent.all(), profile_for)
     assert cost is not None
-    assert summary["cost_sent"] == round(cost.dollars or 0, 6)
+    assert tuple(summary["cost"][key] for key in ("paid", "off", "saved")) == state_cost(cost).amounts
+    assert summary["cost"]["words"] == "about the same"
+    assert not summary["cost"]["is_loss"]
 
 
 @pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])

@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from keepwhole.apps.inspector import answers
+from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.session import Session
 from tests.apps.inspector.browser_tab import Looked
 from tests.apps.inspector.inspector_server import TOKEN, Served
@@ -12,6 +16,9 @@ from tests.apps.inspector.waiting import until
 from tests.build import numbered_lines
 
 pytestmark = pytest.mark.browser
+FACTS = (
+    "[...document.querySelectorAll('.above .facts div')].map((one) => [...one.children].map((each) => each.innerText))"
+)
 
 
 @pytest.fixture
@@ -47,6 +54,34 @@ def test_a_session_is_looked_at_from_the_list_to_the_request(looked: Callable[..
     tab.wait_for_selector("pre.body")
     assert tab.locator("pre.body").first.inner_text().startswith("{")
     assert tab.evaluate("window.violations") == []
+    assert one.said == []
+
+
+def test_the_list_and_the_session_show_what_was_paid_and_saved_or_lost(
+    looked: Callable[..., Looked], services: InspectorServices, session: Session, played: str
+) -> None:
+    """A session that saved, and one whose prefix was rewritten at its end."""
+    log = RequestLog(session)
+    for whole, sent, cached in ((10_000, 10_000, 0), (12_000, 11_000, 0), (13_000, 12_000, 11_000)):
+        about = RequestFacts("anthropic", "claude-sonnet-4-5", mode="on", tokens_whole=whole, tokens_sent=sent)
+        usage = AnswerFacts(input=sent, cached=cached, written=sent - cached)
+        log.add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
+    one = looked()
+    tab = one.tab
+    for name in ("s", played):
+        cost = answers.one_session(services, PageRequest((name,)))["cost"]
+        row = tab.locator("table.sessions tr", has=tab.locator(f"a:text-is('{name}')"))
+        said = row.locator("td[data-label=Saved]").inner_text()
+        assert f"{cost['saved']} {cost['words']}" in said
+        assert f"paid {cost['paid']}, with mode: off {cost['off']}" in said
+        row.locator("a").click()
+        tab.wait_for_selector(".above .facts")
+        terms = {term: value for term, value in tab.evaluate(FACTS)}
+        assert (terms["Paid"], terms["With mode: off"]) == (cost["paid"], cost["off"])
+        assert terms["Saved"] == f"{cost['saved']}, {cost['words']}"
+        assert tab.locator(".above .loss").count() == (name == "s")
+        tab.go_back()
+        tab.wait_for_selector("table.sessions")
     assert one.said == []
 
 

@@ -9,7 +9,7 @@ from tests.apps.inspector.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` covers all of it
 Look = Callable[..., Any]
-WIDTHS = [(1600, "light"), (360, "dark")]
+WIDTHS = [(1600, "light"), (1024, "light"), (360, "dark")]
 ROUTES = {
     "/": "table.sessions",
     "/session/fix-the-router/step/60": ".detail .pair, .detail .step",

@@ -43,20 +43,21 @@ def test_the_bill_is_shown_beside_the_prediction() -> None:
     assert "  cache     500 of 1,300 input tokens came from it; 450 predicted" in lines
 
 
-def test_cost_is_in_dollars_where_the_price_is_known_else_in_percent() -> None:
+def test_cost_is_in_dollars_where_the_price_is_known_else_in_tokens() -> None:
     run = [step(80_000, 20_000, (0, 0, 20_000)), step(160_000, 40_000, (0, 20_000, 20_000))]
     cost = cost_of(run, profile_for)
     assert cost is not None
     assert cost.paid == 20_000 * 1.25 + 20_000 * 0.1 + 20_000 * 1.25
     assert cost.whole == 80_000 * 1.25 + 80_000 * 0.1 + 80_000 * 1.25
-    assert "  input     cost ≈ $0.16, with `mode: off` ≈ $0.62: 75 % less than with `mode: off`" in told(*run)
+    assert "  input     paid ≈ $0.156, with `mode: off` ≈ $0.624: saved ≈ $0.468, 75 % less" in told(*run)
     unknown = [one._replace(request=one.request.replace(model="model-of-tomorrow")) for one in run]
-    assert "  input     cost ≈ 75 % less than with `mode: off`" in told(*unknown)
+    paid, off, saved = (f"{tokens:,} uncached tokens" for tokens in (52_000, 208_000, 156_000))
+    assert f"  input     paid ≈ {paid}, with `mode: off` ≈ {off}: saved ≈ {saved}, 75 % less" in told(*unknown)
 
 
 def test_a_run_in_which_nothing_changed_cost_the_same() -> None:
     run = [step(1_000, 1_000, (1_000, 0, 0)), step(2_000, 2_000, (1_004, 996, 0))]
-    assert any("the same as with `mode: off`" in line for line in told(*run))
+    assert any(line.endswith(", about the same") for line in told(*run))
 
 
 def test_a_run_that_cost_more_says_more() -> None:
@@ -65,7 +66,7 @@ def test_a_run_that_cost_more_says_more() -> None:
         step(12_000, 11_000, (11_000, 0, 0)),
         step(13_000, 12_000, (0, 11_000, 1_000)),
     ]
-    assert any("more than with `mode: off`" in line for line in told(*run))
+    assert any("saved ≈ −$0.024, 44 % more" in line for line in told(*run))
 
 
 def test_a_provider_that_never_caches_is_not_taken_to_cache_the_whole() -> None:

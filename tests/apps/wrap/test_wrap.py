@@ -60,7 +60,7 @@ def test_what_was_billed_is_on_the_receipt(cli: Cli) -> None:
     with upstream([(LONG,), (LONG,)], usage={**used, "output_tokens": 5}) as port:
         told = run(cli, port).stderr.decode()
     assert "cache     24k of 27k input tokens came from it" in told
-    assert "input     cost ≈ $0.02, with `mode: off` ≈ $" in told
+    assert "input     paid ≈ $0.018, with `mode: off` ≈ $" in told
     assert "sent      ≈ 27k of " in told
 
 

@@ -19,7 +19,7 @@ COMMANDS: dict[str, str] = {
     "search": "what was kept that has to do with a question, and how to read more",
     "explain": "which rule edited what, when, what it saved, how to undo it",
     "undo": "show a result whole again",
-    "status": "how full the context window is, and the three thresholds",
+    "status": "how full the context window is, the three thresholds, and what the input cost and saved",
     "rolling-context": "switch ageing by steps on or off; remembered",
     "wrap": "run an agent with what it sends viewed and kept, and say at its end what that came to",
     "report": "sessions that were viewed beside those held out: tokens, cache, cost",

@@ -2,12 +2,15 @@
 
 import argparse
 import time
+from collections.abc import Sequence
 
 from keepwhole.apps import report as figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.session_requests import read_requests
+from keepwhole.apps.stated_cost import state_cost
 from keepwhole.errors import UsageError
-from keepwhole.exchange.request_log import LoggedRequest, RequestLog
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for
 from keepwhole.replay.intervals import Interval
 
@@ -51,7 +54,7 @@ def report(args: argparse.Namespace) -> int:
 def _sessions(context: CommandContext, days: float | None) -> list[list[LoggedRequest]]:
     """The requests of every session that has any."""
     since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
-    found = (RequestLog(context.session(info.name)).all() for info in context.store.sessions())
+    found = (read_requests(context.session(info.name)) for info in context.store.sessions())
     return [steps for steps in found if steps and steps[0].request.at >= since]
 
 
@@ -61,7 +64,15 @@ def _rows(found: figures.Report) -> list[tuple[str, ...]]:
     for measure in figures.MEASURES:
         cells = [_cell(measure.name, group.measures.get(measure.name), group.counts[measure.name]) for group in groups]
         rows.append((measure.words + _UNITS.get(measure.name, ""), *cells))
-    return rows
+    return rows + _cost_rows(groups)
+
+
+def _cost_rows(groups: Sequence[figures.Group]) -> list[tuple[str, ...]]:
+    """The cost of all sessions of each group, beside what it would have been with `mode: off`."""
+    names = ("paid for the input of all sessions", "would have paid with `mode: off`", "saved")
+    stated = [None if group.cost is None else state_cost(group.cost) for group in groups]
+    cells = [("–",) * 3 if one is None else one.amounts for one in stated]
+    return [(name, *row) for name, row in zip(names, zip(*cells, strict=True), strict=True)]
 
 
 def _cell(name: str, value: Interval | None, count: int) -> str:
@@ -78,6 +89,7 @@ def _as_dict(found: figures.Report) -> dict[str, object]:
         "groups": {
             name: {
                 "sessions": group.sessions,
+                "input": None if group.cost is None else state_cost(group.cost).as_dict,
                 **{key: {**value._asdict(), "sessions": group.counts[key]} for key, value in group.measures.items()},
             }
             for name, group in found.groups.items()

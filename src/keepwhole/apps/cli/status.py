@@ -1,9 +1,12 @@
-"""`keepwhole status`: how full the context window is with tool results, and the three thresholds."""
+"""`keepwhole status`: how full the context window is with tool results, the three thresholds, and the input's cost."""
 
 import argparse
 
+from keepwhole.apps import request_figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.session_requests import read_requests
+from keepwhole.apps.stated_cost import StatedCost, state_cost
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
@@ -31,6 +34,7 @@ def status(args: argparse.Namespace) -> int:
             whole += entry.facts.chars
         elif entry.kind == "decision":
             shown[row.trace_id] = decision_of(row).shown_chars
+    cost = _cost(context, info.name)
     context.close()
     settings = context.settings
     window = profile_for(args.model, settings.models).window
@@ -45,6 +49,7 @@ def status(args: argparse.Namespace) -> int:
                 "window": window,
                 "share": state.share,
                 "level": state.level,
+                "input": None if cost is None else cost.as_dict,
             }
         )
         return 0
@@ -54,4 +59,13 @@ def status(args: argparse.Namespace) -> int:
     screen.say(f"Whole, they would take ≈ {estimate_from_length(whole):,} tokens. Other words are not counted.\n")
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
+    if cost is not None:
+        screen.say(f"\nInput: {cost.sentence}.")
     return 0
+
+
+def _cost(context: CommandContext, name: str) -> StatedCost | None:
+    """The cost of the session's requests; None where no provider billed them."""
+    steps = read_requests(context.session(name))
+    cost = request_figures.cost_of(steps, lambda model: profile_for(model, context.settings.models))
+    return None if cost is None else state_cost(cost)

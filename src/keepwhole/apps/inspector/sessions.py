@@ -6,7 +6,7 @@ Must not know: sockets.
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from keepwhole.apps import request_figures
 from keepwhole.apps.inspector import shapes, window
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
+from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import StoreError
@@ -26,7 +27,7 @@ from keepwhole.version import VERSION
 _BUDGET = 0.4
 """Seconds that one request may count; sessions that are not counted by then have no figures yet."""
 _POINTS = 200
-_FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost_whole", "cost_sent", "cost_unit")
+_FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost")
 
 
 class Sessions:
@@ -188,28 +189,23 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
         "requests": timeline.requests,
         "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
         "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),
-        **_cost(timeline.steps, record.settings),
+        "cost": _cost(timeline, record.settings),
         "health": "broken" if timeline.broken else "warning" if notes else "ok",
         "note": notes[0] if notes else "",
     }
 
 
-def _cost(steps: Iterable[TimelineStep], settings: Settings) -> dict[str, Any]:
-    """The cost of the requests: in dollars, or in tokens at the price of uncached input where a price is unknown.
-
-    All values are None where no provider billed them.
-    """
-    sent = [SentStep(step.seq, step.request, step.response) for step in steps if step.request is not None]
+def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
+    """The cost of the requests in words, as every other place has it; None where no provider billed them."""
+    steps = (SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None)
+    sent = list(map(timeline.hidden_rounds.mark, steps))
     cost = request_figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
     if cost is None:
-        return dict.fromkeys(("cost_whole", "cost_sent", "cost_unit"))
-    if cost.dollars is None or cost.dollars_whole is None:
-        return _cost_fields(cost.whole, cost.paid, "tokens")
-    return _cost_fields(cost.dollars_whole, cost.dollars, "usd")
-
-
-def _cost_fields(whole: float, sent: float, unit: str) -> dict[str, Any]:
-    return {"cost_whole": round(whole, 6), "cost_sent": round(sent, 6), "cost_unit": unit}
+        return None
+    stated = state_cost(cost)
+    paid, off, saved = stated.amounts
+    words = {"paid": paid, "off": off, "saved": saved, "words": stated.words, "assumes": ASSUMPTION}
+    return words | {"is_loss": stated.saved < 0}
 
 
 def _notes(timeline: Timeline) -> list[str]:

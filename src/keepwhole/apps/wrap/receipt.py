@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from keepwhole.apps import request_figures as figures
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
-from keepwhole.apps.request_figures import Cost, ProfileOf
+from keepwhole.apps.request_figures import ProfileOf
+from keepwhole.apps.session_requests import read_requests
+from keepwhole.apps.stated_cost import state_cost
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.outgoing_request import TOOL as ROUND
-from keepwhole.exchange.request_log import LoggedRequest, RequestLog
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
@@ -27,8 +28,6 @@ from keepwhole.store.protocol import Store, entry_of
 _OWN = "keepwhole_"
 """The prefix of the tools under which Keepwhole records entries of its own."""
 _WIDTH = 9
-_SAME = 0.005
-"""Share of a cost below which a difference is not reported."""
 
 
 def results_in(home: str) -> str:
@@ -93,15 +92,15 @@ class Meter:
         for name in self._sessions:
             steps[name] = self._read_steps(Session(name, store=store, settings=settings))
             for result in self._read_results(store, name):
-                kept += not result.tool.startswith(_OWN)
-                recalls += is_recall(result.tool) or result.tool == ROUND or folder in (result.arguments or "")
+                kept += not result.tool.startswith(_OWN) and not is_recall(result.tool)
+                recalls += is_recall(result.tool) or folder in (result.arguments or "")
         unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
         return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
 
     def _read_steps(self, session: Session) -> list[LoggedRequest]:
         """The requests of this run; none where they cannot be read, which must not change the client's exit code."""
         try:
-            return [step for step in RequestLog(session).all() if step.request.at >= self._since]
+            return [step for step in read_requests(session) if step.request.at >= self._since]
         except StoreError:
             self._trouble["record that cannot be read"] += 1
             return []
@@ -175,17 +174,9 @@ def _cache_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
 
 
 def _cost_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
-    each = [cost for steps in tally.steps.values() if (cost := figures.cost_of(steps, profile_of)) is not None]
-    cost = sum(each, Cost())
-    if not each or not cost.whole:
-        return
-    saved = 1 - cost.paid / cost.whole
-    share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'} than".replace("%", " %")
-    share = f"{share if abs(saved) >= _SAME else 'the same as'} with `mode: off`"
-    if cost.dollars is None or cost.dollars_whole is None:
-        yield "input", f"cost ≈ {share}"
-    else:
-        yield "input", f"cost ≈ ${cost.dollars:.2f}, with `mode: off` ≈ ${cost.dollars_whole:.2f}: {share}"
+    cost = figures.sum_of(figures.cost_of(steps, profile_of) for steps in tally.steps.values())
+    if cost is not None:
+        yield "input", state_cost(cost).sentence
 
 
 def _window_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:

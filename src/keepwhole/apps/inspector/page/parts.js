@@ -19,8 +19,9 @@ export const bytes = (value) => {
 };
 export const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(value < 0.1 && value > 0 ? 1 : 0)} %`);
 export const many = (value, one) => `${count(value)} ${one}${value === 1 ? "" : "s"}`;
-const money = (value) => (Math.abs(value) < 1 ? `$${value.toFixed(3)}` : `$${value.toFixed(2)}`);
-export const cost = (value, unit) => (value === null || value === undefined ? "–" : unit === "usd" ? money(value) : short(value));
+export const money = (value) => (value === null || value === undefined ? "–" : `$${value.toFixed(Math.abs(value) < 1 ? 3 : 2)}`);
+// Tokens less, or more, than the whole.
+export const Difference = ({ tokens, unit = "" }) => html`<em class=${tokens > 0 ? "loss" : ""}>${tokens > 0 ? "+" : "−"}${short(Math.abs(tokens))}${unit}</em>`;
 
 export const moment = (at) => {
   const time = new Date(at);

@@ -1,7 +1,7 @@
 // What another policy would have done to this session, beside what was done.
 import { html, useState } from "./vendor/preact.js";
 import { path, post } from "./api.js";
-import { Broken, Copy, Skeleton, Words, cost, count, oneLine, share, short, useAnswer, visible } from "./parts.js";
+import { Broken, Copy, Skeleton, Words, count, money, oneLine, share, short, useAnswer, visible } from "./parts.js";
 
 // Settings of one map share their words: one explanation, an input for each member.
 const grouped = (settings) => {
@@ -37,7 +37,7 @@ const typed = (settings, known) => Object.fromEntries(Object.entries(settings).f
 
 const FIGURES = [
   ["tokens", "Tokens sent", (value) => short(value), false],
-  ["dollars", "Cost with the cache", (value) => cost(value, "usd"), false],
+  ["dollars", "Cost with the cache", money, false],
   ["cost", "Cost with the cache, of sending everything", (value) => share(value), false],
   ["evidence", "Evidence in view", (value) => share(value), true],
   ["rewrites", "Prefix rewrites", (value) => count(value), false],

@@ -1,7 +1,7 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 import { PAGE, get, pageOf, path } from "./api.js";
-import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, still, to, useAddress, useKeys, visible, Words } from "./parts.js";
+import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, short, still, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const AFTER_ROWS = 40;
 const ROW = 56;
@@ -65,7 +65,7 @@ const useNews = (session, steps, start) => {
 };
 
 const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool))];
-const saved = (step) => Math.max((step.tokens_whole ?? 0) - (step.tokens_sent ?? 0), 0);
+const change = (step) => (step.tokens_sent ?? 0) - (step.tokens_whole ?? 0);
 const failed = (step) => step.outcome && step.outcome !== "complete";
 
 const Row = still(({ step, index, chosen }) => {
@@ -78,7 +78,7 @@ const Row = still(({ step, index, chosen }) => {
     <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : oneLine(step.purpose || "no tool result")}</span>
     <span class="badges">${errors ? html`<b class="badge bad">${errors > 1 ? `${errors} errors` : "error"}</b>` : ""}${failed(step) ? html`<b class="badge bad">${oneLine(step.outcome)}</b>` : ""}${step.rewritten ? html`<b class="badge turn">rewritten</b>` : ""}</span>
     <span class="when">${clock(step.at)}${step.branch && step.branch !== "main" ? ` · ${oneLine(step.branch)}` : ""}</span>
-    <span class="amount">${short(step.tokens_sent)}${saved(step) ? html` <em>−${short(saved(step))}</em>` : ""}</span>
+    <span class="amount">${short(step.tokens_sent)}${change(step) ? html` <${Difference} tokens=${change(step)} />` : ""}</span>
     <svg class="thin" viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-whole" width="100" height="2" /><rect class="bar-part" width=${share * 100} height="2" /></svg>
   </div>`;
 });
@@ -187,13 +187,13 @@ const Course = ({ course, steps, size, step, go }) => {
 };
 
 const Facts = still(({ summary }) => {
-  const unit = summary.cost_unit;
-  const kept = summary.cost_whole !== null && summary.cost_sent !== null && summary.cost_whole !== undefined ? summary.cost_whole - summary.cost_sent : null;
+  const { cost } = summary;
   const facts = [
     ["Model", oneLine(summary.model || "–")], ["Results", count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
-    ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)], ["Cost saved", kept === null ? "–" : `${cost(kept, unit)}${unit === "usd" || !kept ? "" : " tokens"}`],
+    ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)],
   ];
-  return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
+  if (cost) facts.push(["Paid", cost.paid], ["With mode: off", cost.off, cost.assumes], ["Saved", html`<span class=${cost.is_loss ? "loss" : ""}>${cost.saved}, ${cost.words}</span>`]);
+  return html`<dl class="facts">${facts.map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 });
 
 const Arriving = ({ event }) => html`<p class="arriving"><b>Arriving</b> ${event.canonical ? `${count(event.canonical.chars)} characters kept so far` : ""} <code>${oneLine(event.text).slice(-160)}</code></p>`;
@@ -258,7 +258,7 @@ const Session = ({ route, session, summary }) => {
       </section>
       <section class="detail" aria-label="Step" tabindex="-1" ref=${detail}>
         <button type="button" class="back" onClick=${() => { location.hash = to.session(name); setOpened(false); }}>← Steps</button>
-        ${step && Step ? html`<${Step} key=${chosen} step=${step} name=${name} unit=${summary.cost_unit} total=${total} />` : html`<${Skeleton} rows=${8} />`}
+        ${step && Step ? html`<${Step} key=${chosen} step=${step} name=${name} total=${total} />` : html`<${Skeleton} rows=${8} />`}
       </section>
     </div></div>`;
 };

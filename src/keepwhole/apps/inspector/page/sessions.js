@@ -1,17 +1,14 @@
 // All sessions of the record, searched and paged.
 import { html, useEffect, useState } from "./vendor/preact.js";
-import { Bar, Broken, Empty, Skeleton, bytes, cost, count, day, oneLine, short, to, useAnswer } from "./parts.js";
+import { Bar, Broken, Empty, Skeleton, bytes, count, day, oneLine, short, to, useAnswer } from "./parts.js";
 import { listen } from "./api.js";
 
 const MOST = 50;
 const HEALTH = { ok: "fine", warning: "look at it", broken: "broken" };
 
 const Health = ({ one }) => html`<span class=${`health ${one.health}`}>${HEALTH[one.health] ?? oneLine(one.health)}${one.note ? html`<small>${oneLine(one.note)}</small>` : ""}</span>`;
-const saved = (one) => {
-  if (!one.cost_whole || one.cost_sent === null || one.cost_sent === undefined) return "–";
-  const less = (1 - one.cost_sent / one.cost_whole) * 100;
-  return html`${cost(one.cost_whole - one.cost_sent, one.cost_unit)} <small>${less.toFixed(0)} %</small>`;
-};
+const Saved = ({ cost }) => (cost ? html`<span class=${cost.is_loss ? "loss" : ""}>${cost.saved} <small>${cost.words}</small></span>
+  <small class="sum">paid ${cost.paid}, with mode: off ${cost.off}</small>` : "–");
 
 const Row = ({ one }) => html`<tr>
   <th scope="row"><a href=${to.session(one.name)}>${oneLine(one.name)}</a><small>${[one.agent, one.workspace].filter(Boolean).map(oneLine).join(" · ")}</small></th>
@@ -21,10 +18,10 @@ const Row = ({ one }) => html`<tr>
   <td data-label="On disk">${bytes(one.stored)}</td>
   <td data-label="Tokens kept">${short(one.tokens_whole)}</td>
   <td data-label="Tokens shown" class="with-bar">${short(one.tokens_sent)}${one.tokens_whole ? html`<${Bar} whole=${one.tokens_whole} part=${one.tokens_sent} label="shown of kept" />` : ""}</td>
-  <td data-label="Cost saved">${saved(one)}</td>
+  <td data-label="Saved" class="cost" title=${one.cost?.assumes}><${Saved} cost=${one.cost} /></td>
   <td data-label="Health"><${Health} one=${one} /></td></tr>`;
 
-const HEADS = ["Session", "Last", "Results", "Requests", "On disk", "Tokens kept", "Tokens shown", "Cost saved", "Health"];
+const HEADS = ["Session", "Last", "Results", "Requests", "On disk", "Tokens kept", "Tokens shown", "Saved", "Health"];
 const Table = ({ sessions }) => html`<table class="sessions"><thead><tr>${HEADS.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
   <tbody>${sessions.map((one) => html`<${Row} key=${one.name} one=${one} />`)}</tbody></table>`;
 

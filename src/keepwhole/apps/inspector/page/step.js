@@ -2,7 +2,7 @@
 // and searching all results. Fetched once the rows of the timeline are there.
 import { html, useEffect, useState } from "./vendor/preact.js";
 import { path, post } from "./api.js";
-import { Bar, Broken, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, to, useAnswer, visible } from "./parts.js";
+import { Bar, Broken, Difference, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, to, useAnswer, visible } from "./parts.js";
 
 const OPEN_AT_ONCE = 2;
 const MOST_RESULTS = 30;
@@ -32,7 +32,7 @@ const Pair = ({ name, result, upto }) => {
       ${answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The same, whole.</p>`}</section></div>`;
 };
 
-const saving = (result) => (result.shown ? Math.max(result.tokens - result.shown.tokens, 0) : 0);
+const change = (result) => (result.shown ? result.shown.tokens - result.tokens : 0);
 const Change = ({ name, result }) => {
   const [said, setSaid] = useState("");
   const [pinned, setPinned] = useState(result.pinned);
@@ -51,7 +51,7 @@ const Change = ({ name, result }) => {
 // How a result is shown now. Where that was decided after this step, both are said.
 const Rule = ({ result, then, later }) => {
   if (!result.shown) return html`<span class="quiet">whole · ${short(result.tokens)} tokens</span>`;
-  return html`${later && html`<span class="quiet">here ${then ? oneLine(then.rule) : "whole"}, later</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${saving(result) ? html`· <em>−${short(saving(result))} tokens</em>` : ""}`;
+  return html`${later && html`<span class="quiet">here ${then ? oneLine(then.rule) : "whole"}, later</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${change(result) ? html`· <${Difference} tokens=${change(result)} unit=" tokens" />` : ""}`;
 };
 
 const Result = ({ name, result, opened, then, upto }) => {
@@ -90,8 +90,8 @@ const batched = (decisions) => {
 };
 const Batch = ({ name, group }) => {
   const [first] = group;
-  const saved = group.reduce((sum, each) => sum + Math.max(each.saved, 0), 0);
-  return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")} · <em>−${short(saved)} tokens</em></p>
+  const saved = group.reduce((sum, each) => sum + each.saved, 0);
+  return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")} · <${Difference} tokens=${-saved} unit=" tokens" /></p>
     ${first.why && html`<p class="quiet">${visible(first.why)}</p>`}
     <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a> <small>${short(each.saved)} tokens</small></li>`)}</ul></details></li>`;
 };

@@ -1,0 +1,88 @@
+"""What `mode: off` is said to have cost is what the same client pays for the same work."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from keepwhole.apps.request_figures import Cost, cost_of
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.request_log import RequestLog
+from keepwhole.models.profiles import profile_for
+from keepwhole.wire.dialects import Endpoint, conversation_dialect
+from keepwhole.wire.request_body import read_request
+from tests.promises import priced_client
+from tests.promises.priced_client import MODEL, Client, ManagedClient, Weights, prose
+from tests.upstream.prompt_cache import Breakpoints, Clock
+
+PRICES: dict[str, Any] = {"read": 0.1, "write": 1.25, "minimum": 1_024}
+
+
+class RecordedClient(ManagedClient):
+    """A client with Keepwhole whose requests are on record, with their bills."""
+
+    def send(self, body: bytes) -> bytes:
+        request = read_request(body)
+        assert request is not None
+        dialect, log = Endpoint(conversation_dialect("anthropic")), RequestLog(self.session)
+        self.exchange = Exchange(self.session, self.rounds, dialect, request, log=log).begin()
+        return self.exchange.body
+
+    def learn(self, body: bytes, answer: dict[str, Any]) -> None:
+        data = json.dumps(answer).encode()
+        assert self.exchange is not None
+        usage = self.exchange.learn_bill(200, data, complete=True)
+        self.exchange.record(0, 200, data, "complete", usage, (1, 1))
+
+
+def always(number: int) -> bool:
+    return True
+
+
+def run(
+    weights: Weights, steps: int, window: int, rest: float = 0.0, **settings: Any
+) -> tuple[Client, RecordedClient, Cost]:
+    """The same script with `mode: off` and with Keepwhole, resting in the middle; and what the record says of both."""
+    clocks = Clock(), Clock()
+    tills = [Breakpoints(clock, window) for clock in clocks]
+    models = {**PRICES, "window": window}
+    off = Client(weights, tills[0], clocks[0], always)
+    on = RecordedClient(weights, tills[1], clocks[1], always, models, **settings)
+    for number in range(steps):
+        off.step(number)
+        on.step(number)
+        for clock in clocks:
+            clock.pass_by(rest if number == steps // 2 else 0)
+    cost = cost_of(RequestLog(on.session).all(), lambda model: profile_for(model, {MODEL: models}))
+    assert cost is not None
+    return off, on, cost
+
+
+def numbers(seed: str, chars: int) -> str:
+    """Results of digits, everything else in words: one takes more tokens than it is estimated, the other fewer."""
+    if not seed.startswith("r"):
+        return prose(seed, chars)
+    drawn = random.Random(seed)
+    return "".join(f"{drawn.randrange(10**8):08x} " for _ in range(chars // 8 + 1))[:chars]
+
+
+RUNS: dict[str, Callable[[], tuple[Client, RecordedClient, Cost]]] = {
+    "a client that never compacts": lambda: run(Weights(result=6_000), 60, 200_000),
+    "results that are cut on arrival": lambda: run(Weights(result=12_000), 45, 200_000, preset="lean"),
+    "results that age in batches": lambda: run(Weights(result=6_000), 80, 60_000),
+    "one long rest": lambda: run(Weights(result=12_000), 30, 200_000, rest=7_200, preset="lean"),
+    "pauses in which the cache forgets": lambda: run(Weights(result=6_000, pause=400), 30, 200_000),
+}
+
+
+@pytest.mark.parametrize("texts", [prose, numbers])
+@pytest.mark.parametrize("name", RUNS)
+def test_both_figures_are_what_was_and_would_have_been_paid(
+    name: str, texts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(priced_client, "prose", texts)
+    off, on, cost = RUNS[name]()
+    assert cost.paid == pytest.approx(on.cost, rel=0.001)
+    assert cost.whole == pytest.approx(off.cost, rel=0.06)
