@@ -107,7 +107,7 @@ def matched(one: ResultMatch | None) -> object:
 
 
 def billed(log: BillLog) -> object:
-    return log.take(), log.last_sent, log.has_offered_tools
+    return log.take(), log.last_sent, log.offered
 
 
 def answers(journal: Journal, session: RandomSession, random: Random) -> list[object]:
