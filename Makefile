@@ -49,9 +49,10 @@ docs: .venv/dev  ## rewrite the generated pages
 bench: .venv/dev  ## the figures of docs/reference/figures.md
 	$(BIN)/python -m bench
 
-torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
+torture: .venv/dev  ## long fault injection: kills, power cuts, full disks, damaged files, hostile input
 	$(BIN)/python -m pytest -m torture --durations=10
-	EXAMPLES=1000 $(BIN)/python -m pytest -n 4 -m "not torture" tests/promises tests/canonical tests/truncation tests/policies tests/wire
+	EXAMPLES=1000 $(BIN)/python -m pytest -n 4 -m "not torture" tests/promises tests/canonical tests/truncation tests/policies tests/wire \
+	  tests/logs tests/apps/mcp
 
 browser: browser-ready  ## the pages, in headless Chromium
 	$(BIN)/python -m pytest -m browser

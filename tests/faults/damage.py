@@ -2,7 +2,7 @@
 
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,14 +38,18 @@ class Image:
 
     def damage(self, name: str, at: int, by: int) -> None:
         """Restore everything, then change one byte of the file `name`."""
-        for stale in ("record.db-wal", "record.db-shm"):
-            (self.folder / stale).unlink(missing_ok=True)
-        for other, data in self.files.items():
-            if other.startswith("record.db") or other == name:
-                (self.folder / other).write_bytes(data)
         changed = bytearray(self.files[name])
         changed[at] ^= by
-        (self.folder / name).write_bytes(changed)
+        self.replace(name, bytes(changed))
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Restore everything, then give the file `name` another content."""
+        for stale in ("record.db-wal", "record.db-shm"):
+            (self.folder / stale).unlink(missing_ok=True)
+        for other, whole in self.files.items():
+            if other.startswith("record.") and other != name:
+                (self.folder / other).write_bytes(whole)
+        (self.folder / name).write_bytes(data)
 
     def restore(self, name: str) -> None:
         """Undo the damage to a file."""
@@ -84,22 +88,22 @@ def _all(data: bytes, part: bytes) -> Iterator[int]:
         at = data.find(part, at + 1)
 
 
-def make(folder: Path, *, checkpointed: bool) -> Image:
+def make(folder: Path, *, checkpointed: bool, sizes: Sequence[int] = SIZES) -> Image:
     """A store with results of every size; if not `checkpointed`, half of it is in the WAL alone."""
     kept: list[Kept] = []
     with opened(str(folder)) as store:
-        _fill(store, kept, seed=0)
+        _fill(store, kept, 0, sizes)
     if checkpointed:
         return Image(folder, kept)
     copy = folder.with_name("copy")
     with opened(str(folder)) as store:
-        _fill(store, kept, seed=100)
+        _fill(store, kept, 100, sizes)
         shutil.copytree(folder, copy)
     return Image(copy, kept)
 
 
-def _fill(store: SqliteStore, kept: list[Kept], seed: int) -> None:
-    for number, size in enumerate(SIZES):
+def _fill(store: SqliteStore, kept: list[Kept], seed: int, sizes: Sequence[int]) -> None:
+    for number, size in enumerate(sizes):
         for name in SESSIONS:
             seed += 1
             data = text(seed, size).encode() if number % 2 else random.Random(seed).randbytes(size)

@@ -6,17 +6,20 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from keepwhole.logs import folders, lines
+from keepwhole.logs import folders, lines, reader
 from keepwhole.logs.locations import find_log_locations
 from keepwhole.logs.reader import find_logs, read_runs
 from keepwhole.logs.run import Run
 from tests.apps.cli.cli import Cli
 from tests.logs.log_files import read, written
 from tests.logs.test_claude_code import persisted
+from tests.long_run import one_in
 from tests.replay.logs import record
 
 MB = 1_048_576
@@ -50,13 +53,17 @@ def test_a_line_over_the_limit_is_counted_and_the_others_are_read(
 BOMBS = {"one line": lambda: b"0" * (100 * MB), "one run many times": lambda: line(1) * (40 * MB // len(line(1)))}
 
 
-def _peak(cli: Cli, command: str) -> int:
-    """The most memory that a command uses, in KB; asked by a small process, since a fork counts its parent's."""
+LITTLE = 100_000
+"""KB of memory, less than a bomb takes that is unpacked at once."""
+
+
+def _peak(cli: Cli, *command: str) -> int:
+    """The most memory that Python uses for this, in KB; asked by a small process, since a fork counts its parent's."""
     asking = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], capture_output=True, check=True); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    words = [sys.executable, "-c", asking, sys.executable, "-m", "keepwhole", command, "logs", "--json"]
+    words = [sys.executable, "-c", asking, sys.executable, *command]
     return int(subprocess.run(words, env=cli.environ, cwd=cli.folder, capture_output=True, check=True).stdout)
 
 
@@ -72,7 +79,14 @@ def test_a_bomb_is_named_and_unpacked_only_in_part(tmp_path: Path, bomb: object,
     report = json.loads(done.stdout)
     assert "more than 100 times its size" in json.dumps(report)
     assert "bomb.jsonl.gz" in json.dumps(report)
-    assert _peak(cli, command) < 600_000
+    assert _peak(cli, "-m", "keepwhole", command, "logs", "--json") < LITTLE
+
+
+def test_a_bomb_that_is_unpacked_at_once_takes_more_memory(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.gz"
+    bomb.write_bytes(gzip.compress(BOMBS["one line"]()))
+    unpack = "import gzip, sys; gzip.open(sys.argv[1]).read()"
+    assert _peak(Cli(tmp_path), "-c", unpack, str(bomb)) > LITTLE
 
 
 def test_a_log_that_packs_well_is_read_whole(tmp_path: Path) -> None:
@@ -166,3 +180,49 @@ def test_a_sparse_log_is_read_in_bounded_memory(tmp_path: Path) -> None:
     os.truncate(tmp_path / "x.jsonl", 300 * MB)
     found, (unread,) = read(tmp_path / "x.jsonl")
     assert ([run.id for run in found], unread.why) == ([record(1)["id"]], lines.TOO_LONG)
+
+
+def _deep(path: Path) -> None:
+    (path / "/".join("d" * 100)).mkdir(parents=True)
+
+
+ODD: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "an endless device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to nowhere": lambda path: path.symlink_to("/nowhere/at/all"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to the folder above": lambda path: path.symlink_to(path.parent),
+    "a deep folder": _deep,
+    "noise": lambda path: path.write_bytes(bytes(range(256)) * 40),
+    "no text": lambda path: path.write_bytes(b"\xff\xfe" * 500),
+    "half a line": lambda path: path.write_bytes(line(2)[:-40]),
+    "deep JSON": lambda path: path.write_bytes(b"[" * 100_000),
+    "a bomb": lambda path: path.write_bytes(gzip.compress(b"0" * (8 * MB), 9)),
+    "a bomb in a bomb": lambda path: path.write_bytes(gzip.compress(gzip.compress(b"0" * (8 * MB), 9), 9)),
+    "a packed file that breaks off": lambda path: path.write_bytes(gzip.compress(line(2) * 99)[:-20]),
+}
+NAMES = ("odd.jsonl", "odd.jsonl.gz", "odd.json", "odd.db", "odd")
+
+
+def beside_good(tmp_path: Path, odd: str, name: str) -> None:
+    """A folder with one good log, and something odd beside it: the good one is read, and the search ends."""
+    written(tmp_path / "logs" / "good.jsonl", [record(1)])
+    (tmp_path / "logs" / "below").mkdir()
+    for folder in (tmp_path / "logs", tmp_path / "logs" / "below"):
+        ODD[odd](folder / name)
+    assert record(1)["id"] in runs(tmp_path / "logs")
+    assert all(reasons(tmp_path / "logs"))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("odd", "name"), one_in(4, product(ODD, NAMES)))
+def test_whatever_lies_beside_a_good_log_it_is_read(tmp_path: Path, odd: str, name: str) -> None:
+    beside_good(tmp_path, odd, name)
+
+
+def test_a_reader_that_gives_up_at_the_first_odd_file_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "find_logs", lambda paths: list(reader.find_logs(paths))[:1])
+    with pytest.raises(AssertionError):
+        beside_good(tmp_path, "noise", "an odd one.jsonl")

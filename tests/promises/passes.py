@@ -21,7 +21,7 @@ from keepwhole.truncation.question import fold, terms
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from keepwhole.truncation.unit_bounds import unit_bounds
-from keepwhole.truncation.words import words
+from keepwhole.truncation.words import spelled, words
 
 Pass: TypeAlias = Callable[[str], object]
 
@@ -43,10 +43,12 @@ class Slower(NamedTuple):
     """The power of the size with which time may grow."""
 
 
+OF_PASSAGES = ("noise", "words", "quoting", "imitates", "marking")
+"""Made for passages of a text, or for what is shown of it; never given all of a long one."""
 _LINE_ENDS = ("empty lines", "carriage returns", "CRLF", "spaces and lines")
 _ELEMENTS = ("*array*", "*keys*", "large members, then small ones", "* levels of *")
 SLOWER = (
-    # Made for passages of a text, or for what is shown of it; never given all of a long one.
+    # Those of `OF_PASSAGES`.
     Slower("noise", ("*",), 1.2),
     Slower("words", ("*",), 1.0),
     *(Slower(name, ("*",), 0.5) for name in ("quoting", "imitates")),
@@ -59,6 +61,8 @@ SLOWER = (
     Slower("values", _ELEMENTS, 0.6),
     Slower("strings", ("*quote*",), 0.2),
     Slower("units of xml", ("*tags", "XML of empty items"), 0.15),
+    # Lines of four characters: a number for each.
+    Slower("units of log", ("a record that does not end",), 0.1),
     # Every key of the object could be one that a notice needs.
     Slower("*element*", ("keys that are our own",), 0.3),
     # Nothing but words that lead to a mark: all forms of marks are looked for everywhere.
@@ -132,6 +136,12 @@ def _matches(pattern: str, regex: bool) -> Pass:
     return run
 
 
+def _unseen_words(text: str) -> object:
+    """The words of a text, none of which was met before: of those that were, some thousands are remembered."""
+    spelled.cache_clear()
+    return words(text)
+
+
 _PASSES: Mapping[str, Pass] = {
     "sniff": lambda text: sniff(TextSource(text)),
     "noise": lambda text: tidied(whole(len(text)), TextSource(text), 2_000),
@@ -145,7 +155,7 @@ _PASSES: Mapping[str, Pass] = {
     "members": _members,
     "values": _values,
     "strings": lambda text: sum(1 for _ in find_strings(text)),
-    "words": words,
+    "words": _unseen_words,
     "question": terms,
     "showable": showable,
     "literal": _matches("needle", False),

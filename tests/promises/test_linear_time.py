@@ -2,7 +2,8 @@
 
 CPU time of the thread, the best of up to five runs, since a busy machine only ever adds. Growth is the slope of a line
 through the logarithms of sizes and times. The default run looks for what is quadratic in short texts; `make torture`
-times six sizes up to 8 MB, shape by shape, and holds the limits of `docs/decisions/0026-linear-time.md`.
+goes up to 8 MB, shape by shape, and holds the limits of `docs/decisions/0026-linear-time.md`. It times the longest text
+and one of an eighth of it; all six sizes only where these two leave a doubt.
 """
 
 import math
@@ -17,7 +18,7 @@ import pytest
 
 from keepwhole.truncation.question import terms
 from tests.promises.adversarial import Shape, mixed_shapes, repeated, shapes
-from tests.promises.passes import SLOWER, Pass, Slower, limits_of, passes
+from tests.promises.passes import OF_PASSAGES, SLOWER, Pass, Slower, limits_of, passes
 
 
 class Limit(NamedTuple):
@@ -33,6 +34,8 @@ class Limit(NamedTuple):
 
 LONG = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000)
 MIDDLE = LONG[:3]
+PASSAGES = 4
+"""How many of the sizes are timed for passes that are only given passages, or what is shown."""
 SHORT = (24_000, 48_000, 96_000)
 QUADRATIC = Limit(at_once=2.0, slowest=5.0, steepest=1.5)
 """For short texts on a busy machine: in these what is done once for any text weighs more, and so does chance."""
@@ -42,6 +45,8 @@ AT_ONCE = 0.4
 _RUNS, _TRIES = 5, 2
 _UNCLEAR = 0.03
 """Seconds below which a time says nothing about growth."""
+_APART, _DOUBT = 3, 0.05
+"""How many sizes lie between the two texts of a first look, and what its growth must be away from the limit."""
 PASSES = passes()
 SHAPES, MIXED = shapes(), mixed_shapes()
 
@@ -62,6 +67,27 @@ def best(run: Pass, text: str, enough: float) -> float:
     return least
 
 
+def size_of(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def seconds_for(size: int, limit: Limit) -> float:
+    """What a text of this size may take."""
+    return max(limit.at_once, limit.slowest * size / 1e6)
+
+
+def is_clearly_linear(run: Pass, texts: Sequence[str], limit: Limit) -> bool:
+    """Whether the longest text and a much shorter one show already that all is well."""
+    short, long = texts[max(0, len(texts) - 1 - _APART)], texts[-1]
+    spent = seconds(run, long)
+    if spent < min(limit.at_once, 4 * _UNCLEAR):
+        return True  # of six sizes at most two would take a time that says something
+    if spent > seconds_for(size_of(long), limit):
+        return False
+    least = min(seconds(run, short) for _ in range(2))
+    return growth({size_of(short): least, size_of(long): spent}) < limit.steepest - _DOUBT
+
+
 def growth(times: Mapping[int, float]) -> float:
     """The exponent of the power of the size that fits the times best."""
     logs = [(math.log(size), math.log(spent)) for size, spent in times.items()]
@@ -73,8 +99,8 @@ def trouble(name: str, run: Pass, texts: Sequence[str], limit: Limit) -> str | N
     """What is wrong with the times of a pass over texts of growing size: too long, or growing too fast."""
     times: dict[int, float] = {}
     for text in texts:
-        size = len(text.encode("utf-8", "surrogatepass"))
-        most = max(limit.at_once, limit.slowest * size / 1e6)
+        size = size_of(text)
+        most = seconds_for(size, limit)
         times[size] = best(run, text, most / 4)
         if times[size] > most:
             return f"{name}: {times[size] / size * 1e9:.0f} ms/MB at {size:,} bytes"
@@ -131,8 +157,13 @@ def test_the_same_holds_for_shapes_between_others(shape: str) -> None:
 
 
 def troubles(texts: Sequence[str], limits: Mapping[str, Limit]) -> list[str]:
-    found = (lasting_trouble(name, run, texts, limits[name]) for name, run in PASSES.items())
+    found = (trouble_after_doubt(name, run, texts, limits[name]) for name, run in PASSES.items())
     return [words for words in found if words]
+
+
+def trouble_after_doubt(name: str, run: Pass, texts: Sequence[str], limit: Limit) -> str | None:
+    given = texts[:PASSAGES] if name in OF_PASSAGES else texts
+    return None if is_clearly_linear(run, given, limit) else lasting_trouble(name, run, given, limit)
 
 
 @pytest.mark.parametrize("row", SLOWER)
@@ -150,7 +181,9 @@ PARENTHESES = repeated("(aaa")
 
 
 def test_what_is_quadratic_is_found() -> None:
-    assert trouble("control", _backtracking, short_texts(PARENTHESES), DENSE._replace(at_once=2.0)) is not None
+    limit = DENSE._replace(at_once=2.0)
+    assert not is_clearly_linear(_backtracking, [PARENTHESES(size) for size in (6_000, 12_000, *SHORT[:2])], limit)
+    assert trouble("control", _backtracking, short_texts(PARENTHESES), limit) is not None
 
 
 def test_what_is_quadratic_is_found_in_short_texts() -> None:

@@ -18,7 +18,7 @@ from keepwhole.canonical import ids
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import NotFound, StoreError
-from keepwhole.store.postgres import server
+from keepwhole.store.postgres import settings
 from keepwhole.store.postgres.append import Append
 from keepwhole.store.postgres.store import PostgresStore
 from keepwhole.store.protocol import Body, Draft, SessionInfo
@@ -89,7 +89,7 @@ def break_on_purpose(what: str) -> None:
     if what == "forgetful":
         Append.__call__ = forgetful
     elif what == "early":
-        server._DURABLE = (*server._DURABLE, "off")
+        settings._DURABLE = (*settings._DURABLE, "off")
     elif what:
         raise ValueError(what)
 

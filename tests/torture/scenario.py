@@ -14,6 +14,7 @@ from keepwhole.store.sqlite.database import connect
 from keepwhole.store.sqlite.schema import migrate, scripts
 from tests.torture import bodies, migration
 from tests.torture.oracle import Oracle
+from tests.torture.writers import break_on_purpose
 
 SMALL, LARGE = 11, 5
 """Seeds of a streamed output that goes into the row, and of one that goes into a file."""
@@ -82,6 +83,7 @@ def _say(record: dict[str, object]) -> None:
 
 def main() -> None:
     name, folder, path = sys.argv[1:]
+    break_on_purpose(os.environ.get("KEEPWHOLE_BREAK", ""))
     oracle, store = Oracle(path), SqliteStore(folder)
     _say({"begun": name})
     try:

@@ -74,6 +74,16 @@ def test_a_kill_at_any_call_loses_nothing_acknowledged(fresh: Fresh) -> None:
             raise AssertionError(f"killed at {site}: {error}") from error
 
 
+def test_a_store_that_acknowledges_before_it_commits_is_caught(fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEEPWHOLE_BREAK", "late")
+    for site in reversed(sites_of(fresh, "keep_two", ["pwrite"])):
+        here = fresh()
+        straced.run(here, "keep_two", "-o", os.devnull, "-e", site.inject("signal=SIGKILL"))
+        if broken(here):
+            return
+    pytest.fail("a store that acknowledges too early was killed at every call, and nothing was found wrong")
+
+
 @pytest.mark.parametrize("and_after", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("fault", ["EIO", "ENOSPC"])
 def test_an_error_at_any_call_loses_nothing_and_gives_the_original_back(
@@ -135,7 +145,9 @@ def broken(here: nursery.Place) -> list[str]:
 def test_an_error_at_any_read_is_an_error_of_ours_and_never_wrong_bytes(fresh: Fresh, tmp_path: Path) -> None:
     prepare(tmp_path)
     failures: list[str] = []
-    for site in straced.sites(fresh(), "read_back", ("pread64",)):
+    reads = straced.sites(fresh(), "read_back", ("pread64",))
+    print(f"\nread_back: {len(reads)} sites")
+    for site in reads:
         outcome = straced.run(fresh(), "read_back", "-o", os.devnull, "-e", site.inject("error=EIO"))
         failures += [f"EIO at {site}: {found}" for found in foreign(outcome)]
     assert not failures, "\n".join(failures)

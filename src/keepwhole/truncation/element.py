@@ -23,7 +23,7 @@ _LARGEST = 64_000_000
 _SAMPLE, _LINES, _WIDTH = 16_384, 30, 160
 """Lines are judged by the first ones, and these by their beginnings."""
 _MATCH = re.compile(r"[^\s:|][^:\n|]*(?<=[/.\\\w])[:-]\d+[:-]|[\w./-]+\.\w{1,6}:\d+")
-_ONE_FILE = re.compile(r"([^:\n]*)[^\n]*(?:\n\1:[^\n]*){0,1000}+\n?")
+_ONE_FILE = re.compile(r"\n{1,1000}+|([^:\n]*)[^\n]*(?:\n\1:[^\n]*){0,1000}+\n?")
 _ONE_FOLDER = re.compile(r"((?:[^\n]*/(?=[^/\n]))?)[^\n]*(?:\n\1[^/\n]*/?(?![^\n])){0,1000}+\n?")
 """Many lines of a run at once: a pattern goes through them much faster than a loop."""
 
@@ -79,7 +79,7 @@ def _groups(text: str, budget: int, count: int) -> Iterable[list[range]]:
     groups: dict[str, list[range]] = {}
     room, stop = budget, 0
     for run in runs.finditer(text):
-        name, start = run[1], stop
+        name, start = run[1] or "", stop
         at, end = run.span()
         stop = min(count, start + text.count("\n", at, end) + (end == len(text)))
         if name not in groups:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from keepwhole import Session, config
+from keepwhole.apps.proxy.credentials import CredentialMask
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.store.sqlite.store import SqliteStore
 from tests.apps.proxy.proxy_server import PATHS, Process, Talk, ask, proxy, request, until, written
@@ -172,3 +173,9 @@ def files(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in folder.rglob("*"):
         if path.is_file():
             yield str(path), path.read_bytes()
+
+
+def test_a_proxy_that_masks_nothing_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CredentialMask, "__call__", lambda self, data: data)
+    with pytest.raises(AssertionError):
+        test_a_key_that_an_upstream_repeats_is_not_recorded("an error", False, tmp_path)

@@ -24,6 +24,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
+from keepwhole.store.postgres.connection import BoundedConnection
 from keepwhole.store.postgres.server import migrate
 from keepwhole.store.postgres.store import PostgresStore
 
@@ -167,6 +168,18 @@ def test_no_call_waits_much_longer_than_the_patience(tmp_path: Path, is_used: bo
         store.close()
     assert took.keys() == CALLS.keys()
     assert {name: spent for name, spent in took.items() if spent > 2 * PATIENCE + SLACK} == {}
+
+
+def test_without_a_deadline_a_call_would_wait_for_ever(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(store)
+    monkeypatch.setattr(BoundedConnection, "wait", psycopg.Connection.wait)
+    thread = threading.Thread(target=store.sessions)
+    with stopped():
+        thread.start()
+        thread.join(2 * PATIENCE + SLACK)
+        is_waiting = thread.is_alive()
+    thread.join(20)
+    assert is_waiting
 
 
 def test_threads_that_wait_together_do_not_wait_for_one_another(store: PostgresStore) -> None:

@@ -124,7 +124,10 @@ class Server:
         self, connection: BoundedConnection, seen: set[bytes], statement: Statement, values: Sequence[bytes | None]
     ) -> PGresult:
         """Return the result of a prepared statement. It is prepared again if the server has forgotten it: the driver
-        drops all prepared statements after a failed transaction. An unknown statement has had no effect."""
+        drops all prepared statements after a failed transaction. An unknown statement has had no effect.
+
+        Of the others nothing is concluded: one that was prepared since is still there, and must not be prepared twice.
+        """
         asked: Any = connection.pgconn
         while True:
             is_new = statement.name not in seen
@@ -138,7 +141,7 @@ class Server:
             except psycopg.Error as error:
                 if is_new or error.sqlstate != _FORGOTTEN:
                     raise
-            seen.clear()
+            seen.remove(statement.name)
 
     @contextmanager
     def transaction(self, limit: float | None = None) -> Generator[Execute]:

@@ -22,6 +22,8 @@ _SET = {
     "statement_timeout": "0",
 }
 _ASKED = ("synchronous_commit", "fsync", "session_replication_role")
+_DURABLE = ("on", "remote_apply")
+"""Values of `synchronous_commit` with which what is acknowledged is on the server's disk."""
 _LOCK_SHARE = 0.8
 """The part of the patience that the server waits for locks, so that it says so before it is taken to be silent."""
 
@@ -48,7 +50,7 @@ def apply(connection: Connection[Any], address: Address, patience: float) -> Non
     values = [text for pair in changed.items() for text in pair]
     row: Any = connection.execute(f"SELECT {query}".encode(), values).fetchone()
     commit, fsync, triggers = row[len(changed) :]
-    if commit not in ("on", "remote_apply") or fsync != "on":
+    if commit not in _DURABLE or fsync != "on":
         raise StoreRefused(
             f"`{address.shown}` says that something is stored before it is on its disk "
             f"(`synchronous_commit = {commit}`, `fsync = {fsync}`). Set both to `on` for this role."

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from keepwhole.errors import StoreRefused
 from keepwhole.install import UPDATE_HINT
 from keepwhole.store.durable import sync
+from keepwhole.store.regular_file import open_regular
 
 APPLICATION_ID = 0x486F6C64
 _HEADER, _VERSION_AT = 100, 60
@@ -63,7 +64,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 def version_in_file(path: str) -> int:
     """Return the schema version in a file's header, without opening it as a database; 0 for none."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:  # a pipe would be waited for
             header = file.read(_HEADER)
     except FileNotFoundError:
         return 0
