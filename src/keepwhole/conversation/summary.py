@@ -130,7 +130,7 @@ class BranchSummary:
         is_full = sent >= (limits.hard if client_compacts else limits.compact) * situation.window
         keep = self._tokens_to_keep(situation, head, is_full=is_full)
         if not is_full:
-            left = head + max(keep, self._tokens_of_steps(1)) + MAX_TOKENS
+            left = head + max(keep, self._tokens_of_steps(1)) + _most_tokens(situation.window)
             costs = situation.costs
             if costs is None or self._is_young or not costs.is_outgrown(left, max_loss):
                 return 0
@@ -161,14 +161,15 @@ class BranchSummary:
         return int(self.current != before)
 
     def _tokens_to_keep(self, situation: Situation, head: int, *, is_full: bool) -> int:
-        """How many tokens of the newest steps stay: half a window, else the last steps, as far as that is afforded
-        together with the `head` before them and the summary."""
+        """How many tokens of the newest steps stay: half a window, else the last steps, as far as that is afforded:
+        where the window does not force a summary, together with the `head` before them and the summary."""
         half = int(_KEPT_SHARE * situation.window)
         recent = min(half, self._tokens_of_steps(_KEPT_STEPS))
         costs, max_loss = situation.costs, self._context.max_loss
         if costs is None or (is_full and costs.affords_to_carry(half, max_loss)):
             return half
-        return recent if costs.affords_to_carry(head + recent + MAX_TOKENS, max_loss) else 0
+        beside = 0 if is_full else head + _most_tokens(situation.window)
+        return recent if costs.affords_to_carry(beside + recent, max_loss) else 0
 
     @property
     def _is_young(self) -> bool:
@@ -185,8 +186,7 @@ class BranchSummary:
     def _drafts(self, window: int, keep_tokens: int) -> list[Draft]:
         """The entries that record a summary; none where nothing can be made smaller."""
         own = self._context.writer.draw_name()
-        most = max(MIN_TOKENS, min(MAX_TOKENS, window // _WINDOW_PART))
-        compaction = Compaction(self._context.summarizer, max_tokens=most)
+        compaction = Compaction(self._context.summarizer, max_tokens=_most_tokens(window))
         upto = compaction.boundary(self._transcript, self._decisions, keep_tokens)
         beyond = self.current.upto if self.current is not None else 0
         if upto <= beyond or any(item.name is None for item in self._transcript.items if item.index < upto):
@@ -234,6 +234,11 @@ class BranchSummary:
             item.gone = item.index < upto
             item.pinned = item.gone or self._transcript.messages[item.index].pinned
         self._gone = upto
+
+
+def _most_tokens(window: int) -> int:
+    """The most tokens that a summary takes in a window of this size."""
+    return max(MIN_TOKENS, min(MAX_TOKENS, window // _WINDOW_PART))
 
 
 def _read_summary(known: KnownResult) -> RecordedSummary | None:
