@@ -163,7 +163,7 @@ class PricedSession:
             own = {"cache_control": marker}
         elif self.markers != "none":
             system["cache_control"] = marker  # pyright: ignore
-            places = {"last": [-1], "two": [-1, -3], "system": [], "middle": [-1 - len(messages) // 4 * 2]}
+            places = {"last": [-1], "two": [-1, -3], "system": [], "middle": [-1, -1 - len(messages) // 4 * 2]}
             for place in places[self.markers]:
                 if -place <= len(messages):
                     messages[place] = _marked(messages[place], marker)

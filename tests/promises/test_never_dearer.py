@@ -100,7 +100,7 @@ def dearest(provider: Provider, markers: Markers, *steps: tuple[int, Step]) -> f
     return worst
 
 
-@pytest.mark.parametrize("markers", ["none", "system", "middle"])
+@pytest.mark.parametrize("markers", ["none", "system"])
 def test_with_a_client_that_does_not_have_all_messages_cached(markers: Markers) -> None:
     steps = (11, Step(result=30_000, words=30_000)), (8, Step(result=2_000, words=30_000))
     assert dearest(Provider(told_read=None), markers, *steps) <= 1 + CAREFUL.max_loss
