@@ -104,7 +104,7 @@ class PricedSession:
         self.markers: Markers = "last"
         self.history: list[Json] = [{"role": "user", "content": "Do the task. " + prose("task", 400)}]
         self.past: list[list[Json]] = []
-        """The history as it was before each step."""
+        """The history as it was before each step since the client has compacted."""
         self.cost = 0.0
         self.compactions = 0
         self._size = self._came = 0
@@ -133,10 +133,11 @@ class PricedSession:
         self.cost += OUT * SUMMARY
         self.compactions += 1
         self.history = [{"role": "user", "content": words}, *self.history[-2:]]
+        self.past = []
 
     def go_back(self, steps: int) -> None:
         """Go back to where the session was before so many steps; nothing is forgotten, so one can return."""
-        self.history = self.past[-min(steps, len(self.past))]
+        self.history = self.past[-steps]
 
     def _send(self, history: list[Json], answer: list[Json], recall: int | None, is_compaction: bool = False) -> None:
         body = self._body(history)

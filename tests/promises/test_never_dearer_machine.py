@@ -100,12 +100,16 @@ class NeverDearer(RuleBasedStateMachine):
     def restart(self) -> None:
         self.on.restart()
 
-    @precondition(lambda self: self.steps)
+    @precondition(lambda self: self.off.past and self.on.past and self.off.compactions == self.on.compactions)
     @rule(steps=st.integers(1, 12))
     def go_back(self, steps: int) -> None:
-        """Take back the last steps; from there, the same rule may return to any other way."""
+        """Take back the last steps; from there, the same rule may return to any other way.
+
+        Not where the client has compacted with `mode: off` alone: there it goes back to less than we send.
+        """
+        most = min(steps, len(self.off.past), len(self.on.past))
         for session in (self.off, self.on):
-            session.go_back(steps)
+            session.go_back(most)
 
     @rule()
     def the_client_compacts(self) -> None:
