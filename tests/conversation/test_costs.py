@@ -18,17 +18,24 @@ class Conversation:
 
     def __init__(self, pause: float, **settings: Any) -> None:
         self.now, self.pause = 1_000_000.0, pause
-        made = Settings(home="unused", **settings)
-        self.session = Session("s", store=MemoryStore(), settings=made, clock=lambda: self.now)
+        self.settings, self.store = Settings(home="unused", **settings), MemoryStore()
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-        self.edited = 0
+        self.restart()
+        self.projected = self.session.projection(self.messages)
+
+    def restart(self) -> None:
+        self.session = Session("s", store=self.store, settings=self.settings, clock=lambda: self.now)
 
     def step(self, number: int, tool: str = "fetch", text: str = TEXT) -> None:
         call = {"type": "tool_use", "id": f"c{number}", "name": tool, "input": {"id": str(number)}}
         result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": f"{number} {text}"}
         self.messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-        self.edited = self.session.projection(self.messages).account.edited
+        self.projected = self.session.projection(self.messages)
         self.now += self.pause
+
+    @property
+    def edited(self) -> int:
+        return self.projected.account.edited
 
     @property
     def ledger(self) -> Ledger:
@@ -59,3 +66,29 @@ def test_a_step_that_only_recalls_is_paid_by_us_alone() -> None:
     once = other.ledger.unmanaged - before
     assert with_recall == once, "one request, not two"
     assert talk.ledger.paid - paid > once
+
+
+def with_summary() -> Conversation:
+    """A conversation whose newest request is the first with a summary."""
+    talk = Conversation(20, mode="on", models={"default": {"window": 12_000}})
+    while not talk.projected.account.compacted:
+        talk.step(len(talk.messages))
+    return talk
+
+
+def test_the_first_request_with_a_summary_is_paid_as_new() -> None:
+    talk = with_summary()
+    before, sent = talk.ledger.paid, talk.projected.account.tokens_sent
+    talk.step(1_000)
+    assert talk.ledger.paid - before >= 1.2 * sent, "all behind the summary was written to the cache again"
+
+
+def test_another_process_knows_what_the_client_had_in_its_cache_before_a_summary() -> None:
+    talk = with_summary()
+    talk.step(1_000)
+    before = talk.ledger
+    talk.restart()
+    talk.step(1_001)
+    after = talk.ledger
+    assert after.unmanaged <= before.unmanaged
+    assert after.budget(0.05) <= before.budget(0.05) + 200, "a new process has saved nothing"

@@ -9,6 +9,8 @@ import pytest
 
 from keepwhole.policies.settings import CAREFUL
 from tests.promises.priced_client import LIST, Prices, Weights, run_both
+from tests.promises.priced_session import ManagedSession, Markers, PricedSession, Provider, Step
+from tests.upstream.prompt_cache import Clock
 
 CENT = 3_333
 """Tokens for a cent at three dollars a million."""
@@ -80,6 +82,49 @@ def test_the_last_five_results_are_seen_below_nine_tenths_of_the_window() -> Non
         assert on.till.bills[-1].tokens < 0.9 * window
         assert on.visible[-5:] == off.visible[-5:], "nothing in this session needs to be left out"
     assert on.cost <= 1.02 * off.cost
+
+
+def dearest(provider: Provider, markers: Markers, *steps: tuple[int, Step]) -> float:
+    """How many times the cost of `mode: off` a session of so many of each step costs at the most, wherever it ends."""
+    clock = Clock()
+    sessions = [PricedSession(provider, clock, 8_000, 8_000), ManagedSession(provider, clock, 8_000, 8_000, True)]
+    script = [step for count, step in steps for _ in range(count)]
+    worst = 0.0
+    for number, step in enumerate(script):
+        for session in sessions:
+            session.markers = markers
+            session.step(number, step)
+        off, on = (session.cost for session in sessions)
+        worst = max(worst, on / off if on - off > CENT else 0.0)
+        clock.pass_by(10)
+    return worst
+
+
+@pytest.mark.parametrize("markers", ["none", "system"])
+def test_with_a_client_that_does_not_have_all_messages_cached(markers: Markers) -> None:
+    steps = (11, Step(result=30_000, words=30_000)), (8, Step(result=2_000, words=30_000))
+    assert dearest(Provider(told_read=None), markers, *steps) <= 1 + CAREFUL.max_loss
+
+
+def test_a_summary_is_not_followed_by_another_before_it_has_paid() -> None:
+    steps = (
+        (8, Step(result=300, words=30_000, calls=3, tool="query_api")),
+        (7, Step(result=15_000, words=15_000, calls=3, tool="query_api")),
+        (10, Step(result=15_000, arguments=7_000, calls=3, tool="query_api")),
+        (7, Step(result=300, words=15_000, calls=3, tool="Read")),
+    )
+    assert dearest(Provider("prefixes", read=0.4), "none", *steps) <= 1 + CAREFUL.max_loss
+
+
+def test_what_is_shown_whole_for_a_clients_own_compaction_is_found_in_the_cache_up_to_there() -> None:
+    session = ManagedSession(Provider(), Clock(), 8_000, 8_000, client_compacts=True)
+    session.markers = "top"
+    for number in range(20):
+        session.step(number, Step(result=30_000 if number < 10 else 300, words=100))
+    before = session.till.bills[-1]
+    session.compact(20)
+    assert session.till.bills[-1].tokens > before.tokens, "something is shown whole again"
+    assert session.till.bills[-1].read > 0, "what is before the first of these"
 
 
 def test_without_the_budget_the_same_session_costs_more() -> None:

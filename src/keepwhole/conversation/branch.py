@@ -587,7 +587,7 @@ class Branch:
 
         Counted from the end, where messages are as they came; a summary takes the place of those at the front.
         """
-        items = (self.transcript.items[number] for number in self._changed)
+        items = (self.transcript.items[number] for number in (*self._changed, *self._restored))
         indices = [item.index for item in items if not item.gone]
         return len(self._messages) - min(indices) if indices else None
 

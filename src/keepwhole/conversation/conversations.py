@@ -217,10 +217,12 @@ class Conversations:
             beside = (view.request.fields.get(name) for name in dialects.TABLE.prompt_fields)
             sizes = [measure(str(value)) for value in beside if value]
             overhead, reserve = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
+        self.billing.remember_first(view.model)
         scale, doubt = self.billing.scale(view.model), self.billing.doubt(view.model)
         profile, frozen = self._profile(view.model), self.billing.frozen
         if self.billing.wants_hour(view.model):
             profile = profile.replace(write=profile.write_hour)
+        profile = self.billing.as_cached(profile, view.model)
         return Situation(profile, overhead, reserve, scale=scale, doubt=doubt, frozen=frozen)
 
     def _is_cold(self, branch: Branch, now: float, view: View, profile: Profile) -> bool:

@@ -77,6 +77,8 @@ class BranchCosts:
         """Results that were looked at for that."""
         self._recalled: list[int] = []
         """For each message the tokens of recall calls and answers up to and with it."""
+        self._summary = 0
+        """The number of the entry of the summary that was sent when requests were counted last; 0 for none."""
         self._seen: list[Message] = []
         """The messages of the request before."""
         self._is_told = False
@@ -86,18 +88,16 @@ class BranchCosts:
         """Set the time of the next request, and how long the cache remembers one."""
         self._now, self._lifetime = now, lifetime
 
-    def before(
-        self, situation: Situation, whole: int, known: Known, replaced: int, *, is_between_rounds: bool
-    ) -> Costs:
+    def before(self, situation: Situation, whole: int, known: Known, summary: int, *, is_between_rounds: bool) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
 
-        `situation` has what a summary saves in its overhead, `whole` is the overhead without that, `replaced` how many
-        messages it stands for. A request between hidden rounds is made only to recall something.
+        `situation` has what a summary saves in its overhead, `whole` is the overhead without that, `summary` the number
+        of its entry. A request between hidden rounds is made only to recall something.
         """
         self._take_back()
         self._count_recalled()
         if self._turns < self._transcript.turns:
-            self._count_requests(situation, whole, known, replaced)
+            self._count_requests(situation, whole, known, summary)
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
@@ -155,12 +155,16 @@ class BranchCosts:
             turn: [change for change in changes if change[0] < len(items)] for turn, changes in self._pending.items()
         }
 
-    def _count_requests(self, situation: Situation, whole: int, known: Known, replaced: int) -> None:
-        """Count the requests that were sent since the last time, by any process. What a summary replaces is left out,
-        on both sides, and so is what was not sent through us: the turns whose results were recorded together with those
-        of a later one."""
+    def _count_requests(self, situation: Situation, whole: int, known: Known, summary: int) -> None:
+        """Count the requests that were sent since the last time, by any process. What was sent before there was a
+        summary is left out, on both sides, and so is what was not sent through us: the turns whose results were
+        recorded together with those of a later one."""
         times = self._read_recorded(known)
         self._read_changes(known)
+        if summary != self._summary:
+            self._summary = summary
+            self._begin_after_summary(whole)
+        first = self._turn_of(summary)
         at = self._before.at or min(times.values(), default=self._now)
         for turn, messages, tokens in self._transcript.requests(self._turns):
             is_sent = turn in times and times[turn] != times.get(turn + 1)
@@ -170,9 +174,22 @@ class BranchCosts:
             for number, saved in changes:
                 self._left_out += saved - self._saved.get(number, 0)
                 self._saved[number] = saved
-            if messages > replaced and (is_sent or self._before.messages):
+            if not is_sent and not self._before.messages:
+                continue
+            if turn >= first:
                 self._count_request(situation, whole, messages, tokens, at, min(old, default=None))
+            else:
+                self._before = _Request(messages, tokens - self._recalled_upto(messages) + whole, 0, at)
+                self._begin_after_summary(whole)
         self._turns = self._transcript.turns
+
+    def _begin_after_summary(self, whole: int) -> None:
+        """Forget what was sent before a summary took its place: of that the cache serves only what is before messages.
+        The client with `mode: off` is served all of it."""
+        self._prefixes.drop_after(0)
+        if self._before.messages:
+            self._prefixes.add(0, self._before.at)
+            self._before = self._before._replace(sent=whole)
 
     def _is_older(self, number: int, turn: int) -> bool:
         """Return whether a result was sent before the request of a turn."""
@@ -222,10 +239,16 @@ class BranchCosts:
         """Note by turn the results that its request showed otherwise than those before, and what it left out."""
         for number in self._decisions.take_changed():
             choice, item, one = self._decisions.get(number), self._transcript.items[number], known(number)
-            before = bisect_left(self._recorded, (one.decided, 0)) if one is not None else 0
-            turn = max(item.turn, self._recorded[before - 1][1] if before else 0, self._turns)
+            turn = max(item.turn, self._turn_of(one.decided) if one is not None else 0, self._turns)
             saved = 0 if choice is None else item.tokens - choice.tokens
+            if self._saved.get(number) == saved or item.gone:
+                continue  # a message that is spelled anew, or of which nothing is sent
             self._pending.setdefault(turn, []).append((number, saved))
+
+    def _turn_of(self, seq: int) -> int:
+        """Return the turn with whose request an entry was first sent: that of the newest result recorded before it."""
+        before = bisect_left(self._recorded, (seq, 0))
+        return self._recorded[before - 1][1] if before else 0
 
     def _sent_upto(self, end: int, sent: int) -> int:
         """Return the tokens of the first messages, as they are sent, of `sent` in all."""

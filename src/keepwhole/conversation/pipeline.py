@@ -46,10 +46,10 @@ class View(NamedTuple):
 def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
     is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
-    summarized, replaced = branch.summary.situation(situation), branch.summary.replaced_upto
+    summarized, summary = branch.summary.situation(situation), branch.summary.seq
     own = 0 if view.mode.tools_wait else view.mode.tools
     costs = branch.costs.before(
-        summarized, situation.overhead - own, branch.known, replaced, is_between_rounds=view.mode.is_between_rounds
+        summarized, situation.overhead - own, branch.known, summary, is_between_rounds=view.mode.is_between_rounds
     )
     branch.costs.charge(view.shortfall, situation, branch.context.max_loss)
     situation = situation._replace(costs=costs)

@@ -17,6 +17,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.context import BranchContext
 from keepwhole.errors import Overtaken, StoreError
+from keepwhole.models.ledger import REQUESTS_TO_PAY
 from keepwhole.models.tokens import estimate, reserve
 from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
 from keepwhole.policies.policy import Situation, TrackedChoices, sent_reserve, sent_tokens
@@ -51,6 +52,8 @@ class RecordedSummary(NamedTuple):
     kept: tuple[int, ...]
     """Places of messages among them that stay."""
     text: str
+    seq: int
+    """The number of its entry."""
 
 
 class BranchSummary:
@@ -72,9 +75,9 @@ class BranchSummary:
         return 0 if self.current is None else self.current.upto - len(self.current.kept)
 
     @property
-    def replaced_upto(self) -> int:
-        """The number of messages at the front of the branch that it stands for, those that stay included."""
-        return 0 if self.current is None else self.current.upto
+    def seq(self) -> int:
+        """The number of its entry; 0 where there is none."""
+        return 0 if self.current is None else self.current.seq
 
     def find(self) -> None:
         """Find the newest summary on record that fits the messages of this branch."""
@@ -121,14 +124,18 @@ class BranchSummary:
 
         Where the `client_compacts` by itself, it is given the time to. Return how many summaries were recorded.
         """
-        left = situation.overhead + self._newest_tokens + MAX_TOKENS
-        situation, max_loss, limits = self.with_margin(situation), self._context.max_loss, self._context.thresholds
+        head, max_loss, limits = situation.overhead, self._context.max_loss, self._context.thresholds
+        situation = self.with_margin(situation)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         is_full = sent >= (limits.hard if client_compacts else limits.compact) * situation.window
-        if not is_full and (situation.costs is None or not situation.costs.is_outgrown(left, max_loss)):
-            return 0
+        keep = self._tokens_to_keep(situation, head, is_full=is_full)
+        if not is_full:
+            left = head + max(keep, self._tokens_of_steps(1)) + _most_tokens(situation.window)
+            costs = situation.costs
+            if costs is None or self._is_young or not costs.is_outgrown(left, max_loss):
+                return 0
         try:
-            drafts = self._drafts(situation.window, self._tokens_to_keep(situation, is_full=is_full))
+            drafts = self._drafts(situation.window, keep)
             if not self._context.lay_out_summary(drafts, self._transcript.items):
                 return 0
             self._context.append_decisions(drafts, after=self._context.journal.seq)
@@ -153,25 +160,33 @@ class BranchSummary:
         self.find()
         return int(self.current != before)
 
-    def _tokens_to_keep(self, situation: Situation, *, is_full: bool) -> int:
-        """How many tokens of the newest steps stay: half a window, else the last steps, as far as that is afforded."""
+    def _tokens_to_keep(self, situation: Situation, head: int, *, is_full: bool) -> int:
+        """How many tokens of the newest steps stay: half a window, else the last steps, as far as that is afforded:
+        where the window does not force a summary, together with the `head` before them and the summary."""
         half = int(_KEPT_SHARE * situation.window)
-        recent = min(half, self._newest_tokens)
-        costs = situation.costs
-        if costs is None or (is_full and costs.affords_to_carry(half, self._context.max_loss)):
+        recent = min(half, self._tokens_of_steps(_KEPT_STEPS))
+        costs, max_loss = situation.costs, self._context.max_loss
+        if costs is None or (is_full and costs.affords_to_carry(half, max_loss)):
             return half
-        return recent if not is_full or costs.affords_to_carry(recent, self._context.max_loss) else 0
+        beside = 0 if is_full else head + _most_tokens(situation.window)
+        return recent if costs.affords_to_carry(beside + recent, max_loss) else 0
 
     @property
-    def _newest_tokens(self) -> int:
-        """Tokens of the newest steps as they came."""
-        return self._transcript.tokens_from(self._transcript.start_of_step(-_KEPT_STEPS))
+    def _is_young(self) -> bool:
+        """Whether the summary was made so lately that it cannot have paid yet."""
+        if self.current is None:
+            return False
+        turns = self._transcript.turns - self._transcript.turns_before(self.current.upto)
+        return turns < REQUESTS_TO_PAY + _KEPT_STEPS
+
+    def _tokens_of_steps(self, steps: int) -> int:
+        """Tokens of so many of the newest steps as they came."""
+        return self._transcript.tokens_from(self._transcript.start_of_step(-steps))
 
     def _drafts(self, window: int, keep_tokens: int) -> list[Draft]:
         """The entries that record a summary; none where nothing can be made smaller."""
         own = self._context.writer.draw_name()
-        most = max(MIN_TOKENS, min(MAX_TOKENS, window // _WINDOW_PART))
-        compaction = Compaction(self._context.summarizer, max_tokens=most)
+        compaction = Compaction(self._context.summarizer, max_tokens=_most_tokens(window))
         upto = compaction.boundary(self._transcript, self._decisions, keep_tokens)
         beyond = self.current.upto if self.current is not None else 0
         if upto <= beyond or any(item.name is None for item in self._transcript.items if item.index < upto):
@@ -221,13 +236,19 @@ class BranchSummary:
         self._gone = upto
 
 
+def _most_tokens(window: int) -> int:
+    """The most tokens that a summary takes in a window of this size."""
+    return max(MIN_TOKENS, min(MAX_TOKENS, window // _WINDOW_PART))
+
+
 def _read_summary(known: KnownResult) -> RecordedSummary | None:
     """The summary that a result on record is; None for any other result."""
     if known.result.tool != TOOL or known.decision is None or known.decision[0].rule != RULE:
         return None
     try:
         about = cast("dict[str, Any]", json.loads(known.result.arguments or ""))
-        return RecordedSummary(about["prefix"], int(about["messages"]), tuple(about["kept"]), known.decision[1].above)
+        kept, text = tuple(about["kept"]), known.decision[1].above
+        return RecordedSummary(about["prefix"], int(about["messages"]), kept, text, known.seq)
     except (ValueError, KeyError, TypeError):
         return None
 

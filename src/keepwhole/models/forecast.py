@@ -29,6 +29,7 @@ Invariants: a forecast changes only by `learn`; `hit` and `tokens_at` ask. At mo
 `_KNOWN` sizes are remembered.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from math import inf
@@ -42,6 +43,8 @@ _STEP = 128
 """Steps in tokens in which prefixes are cached without breakpoints."""
 _CHAINS, _KNOWN = 32, 8_192
 """Most earlier requests, and most sizes of prefixes, that are remembered."""
+_MARKED = 5
+"""The newest requests that are looked at for breakpoints, which some clients do not set in all of them."""
 _WEIGHT = 0.3
 """Weight of the newest bill in `ratio`."""
 
@@ -101,6 +104,7 @@ class Forecast:
         """The longest pause after which the cache still served."""
         self.requested_lifetime = 0
         """Seconds that the client's last request wants entries to live; 0 if it gives none."""
+        self._shares: deque[float] = deque(maxlen=_MARKED)
 
     def hit(self, prompt: Prompt, profile: Profile, now: float) -> CacheHit:
         """Return what will be served of a prompt that is sent now."""
@@ -117,6 +121,16 @@ class Forecast:
             tokens = self.tokens_at(prompt, at)
         return CacheHit(at, tokens if at >= 0 else 0, common, gap, gap is not None and gap > lifetime)
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a request was sent."""
+        return bool(self._shares)
+
+    @property
+    def cached_share(self) -> float:
+        """Share of the messages that is before the client's last breakpoint, the most of its newest requests."""
+        return max(self._shares, default=1.0)
+
     def lifetime(self, profile: Profile) -> float:
         """Return the seconds after which the cache has surely forgotten the last request."""
         return max(self.requested_lifetime or profile.lifetime, self._outlived)
@@ -132,6 +146,7 @@ class Forecast:
             self._renew(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
             self._write(prompt, prompt.points, profile, now)
         self.requested_lifetime = _requested_lifetime(prompt)
+        self._shares.append(_cached_share(prompt))
         ends = [chain for chain in self._chains if not _is_part(chain[0], prompt.digests)]
         self._chains = [*ends[-_CHAINS + 1 :], (prompt.digests, now)]
 
@@ -212,6 +227,14 @@ class Forecast:
             if used >= since and length >= 0 and (length, used) > (best[0], best[1] or -inf):
                 best = length, used
         return best
+
+
+def _cached_share(prompt: Prompt) -> float:
+    """Return the share of the messages' tokens that the client has cached."""
+    if prompt.points is None:
+        return 1.0
+    head, last = prompt.tokens[0], max((point.at for point in prompt.points), default=0)
+    return (prompt.tokens[last] - head) / max(1, prompt.tokens[-1] - head)
 
 
 def _requested_lifetime(prompt: Prompt) -> int:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 from keepwhole.models.profiles import Profile
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
 
-_WHILE = 20
+REQUESTS_TO_PAY = 20
 """Requests within which a summary must pay, and for which it must be affordable to carry what it leaves."""
 _DOUBT = 0.5
 """Share of a guessed price of reading from the cache that savings are counted at."""
@@ -150,13 +150,13 @@ class Costs(NamedTuple):
         if not ahead.client.compactions or over <= 0:
             return False
         rewrite, saved = self.profile.write * left, self.profile.read * (self.request.tokens - left)
-        return ahead.budget(share) < rewrite + self.profile.read * over and rewrite <= _WHILE * saved
+        return ahead.budget(share) < rewrite + self.profile.read * over and rewrite <= REQUESTS_TO_PAY * saved
 
     def affords_to_carry(self, tokens: int, share: float) -> bool:
         """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""
         ahead = self.ledger.after(self.request, self.profile)
         billed = self.scale * tokens
-        carried = _WHILE * self.profile.read * max(0.0, billed - ahead.client.size)
+        carried = REQUESTS_TO_PAY * self.profile.read * max(0.0, billed - ahead.client.size)
         return self.profile.write * billed + carried <= ahead.budget(share)
 
     def affords_tools(self, tokens: int, freed: int, share: float) -> bool:

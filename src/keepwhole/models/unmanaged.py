@@ -65,7 +65,8 @@ class UnmanagedClient:
             self._dropped = 0  # the client went back, or has compacted by itself
         size, shared = request.tokens - self._dropped, request.shared - self._dropped
         if size >= COMPACT * profile.window and shared > SUMMARY + request.kept:
-            self.cost += request_cost(profile, shared, 0 if request.cold else shared) + OUT * SUMMARY
+            asked = min(shared, profile.window)  # it would have compacted before that
+            self.cost += request_cost(profile, asked, 0 if request.cold else asked) + OUT * SUMMARY
             self.compactions += 1
             fresh = size - shared
             self._dropped += shared - SUMMARY - request.kept

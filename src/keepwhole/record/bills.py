@@ -255,6 +255,13 @@ class Billing:
             for billed in wanted:
                 self._look_at(billed, read(billed.seq))
 
+    def remember_first(self, model: str | None) -> None:
+        """Look at them where this process has sent nothing to a model: how a client has its requests cached is known
+        from these alone."""
+        known = self._models.get(model or "")
+        if self._unread and (known is None or not known.forecast.is_begun):
+            self.remember(self.now())
+
     def _look_at(self, billed: BilledRequest, body: bytes | None) -> None:
         request = read_request(body) if body is not None else None
         if request is None:
@@ -305,6 +312,16 @@ class Billing:
         with self._lock:
             known = self._models.get(model or "")
             return known is not None and known.forecast.requested_lifetime >= HOUR
+
+    def as_cached(self, profile: Profile, model: str | None) -> Profile:
+        """A profile with the prices that the client pays on average, by where it sets its breakpoints: what is behind
+        the last of them is never cached."""
+        with self._lock:
+            known = self._models.get(model or "")
+            share = 1.0 if known is None else known.forecast.cached_share
+        if share == 1.0:
+            return profile
+        return profile.replace(read=share * profile.read + 1 - share, write=share * profile.write + 1 - share)
 
     def lifetime(self, model: str | None, profile: Profile) -> float:
         """Seconds after which a cache has surely forgotten what was sent last."""

@@ -1,0 +1,177 @@
+"""Never more expensive than doing nothing, for all that a client, a model and a provider may do, in any order.
+
+The state machine plays one session twice, with `mode: off` and with Keepwhole, and compares the bills after every
+request: the run may end at each of them. What it may have cost more:
+
+- `max_loss`, or a cent; twice of it where the settings give a price that is wrong by a factor of two.
+- What the window has forced: the batches and summaries above 0.85 of it are counted and exempt.
+- What the model has recalled since the last batch. Nobody can forbid a model to read something back; but a batch is
+  made only if the session has afforded all recalls before it.
+"""
+
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, event, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from keepwhole.policies.settings import CAREFUL
+from tests.promises.priced_session import MARKERS, TOOLS, ManagedSession, Markers, PricedSession, Provider, Step
+from tests.upstream.prompt_cache import Clock
+
+CENT = 3_333
+"""Tokens for a cent at three dollars a million."""
+SIZES = st.sampled_from([300, 2_000, 7_000, 30_000])
+"""Characters."""
+LARGE = st.sampled_from([7_000, 15_000, 30_000])
+COUNTS = st.sampled_from([10, 2, 5, 20])
+tools = st.sampled_from(TOOLS)
+PAUSES = (30, 200, 310, 3_700)
+BETWEEN = 10
+"""Seconds between two requests."""
+
+providers = st.builds(
+    Provider,
+    cache=st.sampled_from(["breakpoints", "breakpoints", "prefixes", "none"]),
+    window=st.sampled_from([200_000, 128_000, 1_000_000]),
+    minimum=st.sampled_from([1_024, 64, 4_096]),
+    lifetime=st.sampled_from([300, 3_600]),
+    read=st.sampled_from([0.1, 0.05, 0.2]),
+    write=st.sampled_from([1.25, 1.0]),
+    told_read=st.sampled_from([1.0, None, 0.5, 2.0]),
+    told_write=st.sampled_from([1.0, 1.0, 0.8, 1.25]),
+)
+
+
+class NeverDearer(RuleBasedStateMachine):
+    """One session with and without Keepwhole."""
+
+    options: ClassVar[dict[str, Any]] = {}
+
+    @initialize(
+        provider=providers,
+        system=st.sampled_from([2_000, 8_000, 100_000]),
+        tools=st.sampled_from([2_000, 8_000, 100_000]),
+        client_compacts=st.booleans(),
+        markers=st.sampled_from(MARKERS),
+    )
+    def begin(self, provider: Provider, system: int, tools: int, client_compacts: bool, markers: Markers) -> None:
+        self.clock, self.steps, self.unaffordable = Clock(), 0, 0
+        self.off = PricedSession(provider, self.clock, system, tools)
+        self.on = ManagedSession(provider, self.clock, system, tools, client_compacts, **self.options)
+        self.put_markers(markers)
+        is_told_wrong = provider.told_read not in (None, 1.0) or provider.told_write != 1.0
+        self.most = 1 + CAREFUL.max_loss * (2 if is_told_wrong else 1)
+
+    @rule(count=COUNTS, result=LARGE, tool=tools, calls=st.integers(1, 3))
+    def results_are_large(self, count: int, result: int, tool: str, calls: int) -> None:
+        self.some_steps(count, Step(result=result, tool=tool, calls=calls))
+
+    @rule(count=COUNTS, arguments=LARGE, result=SIZES, tool=tools)
+    def arguments_are_large(self, count: int, arguments: int, result: int, tool: str) -> None:
+        self.some_steps(count, Step(arguments=arguments, result=result, tool=tool))
+
+    @rule(count=COUNTS, words=LARGE, result=SIZES, tool=tools)
+    def the_model_says_much(self, count: int, words: int, result: int, tool: str) -> None:
+        self.some_steps(count, Step(words=words, result=result, tool=tool))
+
+    @rule(count=COUNTS, result=SIZES, tool=tools, repeats=st.booleans())
+    def something_is_done(self, count: int, result: int, tool: str, repeats: bool) -> None:
+        self.some_steps(count, Step(result=result, tool=tool, repeats=repeats))
+
+    @rule(result=SIZES, tool=tools)
+    def the_user_says_something(self, result: int, tool: str) -> None:
+        self.take_step(Step(result=result, tool=tool, question=True))
+
+    @rule(which=st.integers(0, 20), result=SIZES)
+    def the_model_recalls_something(self, which: int, result: int) -> None:
+        self.take_step(Step(result=result, recall=which))
+
+    @rule(seconds=st.sampled_from(PAUSES))
+    def nothing_happens_for_a_while(self, seconds: int) -> None:
+        self.clock.pass_by(seconds)
+
+    @rule(markers=st.sampled_from(MARKERS))
+    def put_markers(self, markers: Markers) -> None:
+        self.off.markers = self.on.markers = markers
+
+    @rule()
+    def restart(self) -> None:
+        self.on.restart()
+
+    @precondition(lambda self: self.off.past and self.on.past and self.off.compactions == self.on.compactions)
+    @rule(steps=st.integers(1, 12))
+    def go_back(self, steps: int) -> None:
+        """Take back the last steps; from there, the same rule may return to any other way.
+
+        Not where the client has compacted with `mode: off` alone: there it goes back to less than we send.
+        """
+        most = min(steps, len(self.off.past), len(self.on.past))
+        for session in (self.off, self.on):
+            session.go_back(most)
+
+    @rule()
+    def the_client_compacts(self) -> None:
+        for session in (self.off, self.on):
+            session.compact(self.steps)
+        self.check()
+
+    def some_steps(self, count: int, step: Step) -> None:
+        for _ in range(count):
+            self.take_step(step)
+
+    def take_step(self, step: Step) -> None:
+        for session in (self.off, self.on):
+            session.step(self.steps, step)
+        self.steps += 1
+        self.check()
+        self.clock.pass_by(BETWEEN)
+
+    def over(self) -> float:
+        """What the session has cost beyond `max_loss` more, or a cent."""
+        off, on = self.off.cost, self.on
+        over = on.cost - on.exempt - max(self.most * off, off + CENT)
+        self.unaffordable += over > 0 and on.recalled > 0
+        return over - on.recalled
+
+    def check(self) -> None:
+        over, off, on = self.over(), self.off, self.on
+        assert over <= 0, (
+            f"{on.cost:,.0f} instead of {off.cost:,.0f} is {over:,.0f} too much; {on.forced} forced, {on.recalls} "
+            f"recalls, {off.compactions} and {on.compactions} compactions, {self.steps} steps"
+        )
+
+    def teardown(self) -> None:
+        if hasattr(self, "on"):
+            event("forced by the window" if self.on.forced else "nothing forced")
+
+
+class Eager(NeverDearer):
+    """The same with a policy that keeps no promise: it leaves results out whatever that costs."""
+
+    options: ClassVar[dict[str, Any]] = {
+        "auto": CAREFUL.replace(
+            max_loss=1_000, patience=0.01, keep_steps=1, start=5_000, old_after=dict.fromkeys(CAREFUL.old_after, 1)
+        )
+    }
+
+
+def run(machine: type[NeverDearer], examples: int, **options: Any) -> None:
+    some = settings(max_examples=examples, stateful_step_count=12, suppress_health_check=list(HealthCheck), **options)
+    run_state_machine_as_test(machine, settings=some)
+
+
+def test_wherever_it_ends_a_session_costs_no_more_than_with_mode_off() -> None:
+    run(NeverDearer, 8, derandomize=True, phases=[Phase.generate])
+
+
+def test_a_policy_that_keeps_no_promise_is_caught() -> None:
+    with pytest.raises(AssertionError, match="too much"):
+        run(Eager, 30, derandomize=True, phases=[Phase.generate])
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+def test_wherever_any_of_many_sessions_ends_it_costs_no_more_than_with_mode_off() -> None:
+    run(NeverDearer, 400)
