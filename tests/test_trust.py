@@ -33,7 +33,17 @@ HARMFUL: dict[str, Any] = {
     "proxy.patience": 1,
 }
 """A value for every setting that a project file may not decide; a new setting belongs here or is tuning."""
-TUNING = ("auto.", "models", "policy", "preset", "recall_reader", "retention.", "retrieval_limit", "rolling.")
+TUNING = (
+    "auto.",
+    "models",
+    "policy",
+    "preset",
+    "recall_from",
+    "recall_reader",
+    "retention.",
+    "retrieval_limit",
+    "rolling.",
+)
 TUNING += ("thresholds.", "tools.truncation.")
 
 

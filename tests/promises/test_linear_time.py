@@ -176,7 +176,7 @@ def _backtracking(text: str) -> object:
     return re.search(r"\([^;\n]*\{", text)
 
 
-PARENTHESES = repeated("(aaa")
+PARENTHESES = repeated("(aaaaaaa")
 """Enough of them that a fast machine takes a clear time over the shortest text."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.testing import FakeModel, PrintedCall, printed_calls
 from tests.build import numbered_lines
 
@@ -20,6 +21,9 @@ OUTPUTS = {"bash": LOG, "api": ITEMS, "fetch": GIANT}
 
 def read_file(path: str) -> str:
     return f"file {path}\n" + numbered_lines(300)
+
+
+EAGER = CAREFUL.replace(max_loss=1_000, keep_steps=1)
 
 
 class Agent:
@@ -111,7 +115,9 @@ def newest(agent: Agent) -> str:
 
 
 def test_an_aged_result_is_read_back_as_its_notice_says() -> None:
-    agent = Agent([("read_file", {"path": str(n)}) for n in range(25)], models={"small": {"window": 30_000}})
+    agent = Agent(
+        [("read_file", {"path": str(n)}) for n in range(25)], models={"small": {"window": 30_000}}, auto=EAGER
+    )
     agent.run(model="small")
     pointer = agent.text_of("toolu_1")
     assert pointer.startswith("[Artifact: art_")
@@ -135,7 +141,9 @@ def test_a_compacted_step_is_read_back_as_the_summary_says() -> None:
 
 
 def test_a_read_back_is_whole_until_the_model_has_answered_to_it() -> None:
-    agent = Agent([("read_file", {"path": str(n)}) for n in range(25)], models={"small": {"window": 30_000}})
+    agent = Agent(
+        [("read_file", {"path": str(n)}) for n in range(25)], models={"small": {"window": 30_000}}, auto=EAGER
+    )
     agent.run(model="small")
     artifact = agent.text_of("toolu_1").split("[Artifact: ")[1].split("]")[0]
     seen: list[str] = []

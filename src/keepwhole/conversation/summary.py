@@ -132,7 +132,7 @@ class BranchSummary:
         if not is_full:
             left = head + max(keep, self._tokens_of_steps(1)) + _most_tokens(situation.window)
             costs = situation.costs
-            if costs is None or self._is_young or not costs.is_outgrown(left, max_loss):
+            if costs is None or self._is_young or not costs.is_outgrown(sent, left, max_loss):
                 return 0
         try:
             drafts = self._drafts(situation.window, keep)

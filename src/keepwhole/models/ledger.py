@@ -139,17 +139,19 @@ class Costs(NamedTuple):
         """Return what a batch may cost so that the conversation costs at most `share` more than unmanaged."""
         return self.ledger.after(self.request, self.profile).budget(share)
 
-    def is_outgrown(self, left: int, share: float) -> bool:
-        """Return whether a summary that leaves so many estimated tokens is due because of what the rest costs.
+    def is_outgrown(self, sent: int, left: int, share: float) -> bool:
+        """Return whether a summary that leaves `left` of `sent` estimated tokens is due because of what the rest costs.
 
         A client with `mode: off` would have compacted, and carries less since. What is carried beyond that is paid
         from the budget, of which enough must be left to send what the summary leaves; and that must pay soon.
         """
-        ahead = self.ledger.after(self.request, self.profile)
-        over, left = self.request.tokens - ahead.client.size, int(self.scale * left)
+        tokens, left = min(self.request.tokens, int(self.scale * sent)), int(self.scale * left)
+        request = self.request._replace(tokens=tokens, cached=min(tokens, self.request.cached))
+        ahead = self.ledger.after(request, self.profile)
+        over = tokens - ahead.client.size
         if not ahead.client.compactions or over <= 0:
             return False
-        rewrite, saved = self.profile.write * left, self.profile.read * (self.request.tokens - left)
+        rewrite, saved = self.profile.write * left, self.profile.read * (tokens - left)
         return ahead.budget(share) < rewrite + self.profile.read * over and rewrite <= REQUESTS_TO_PAY * saved
 
     def affords_to_carry(self, tokens: int, share: float) -> bool:

@@ -73,7 +73,9 @@ class SentMessages:
         if earlier <= left:
             return None
         is_full = sum(sent) >= COMPACT * self._window
-        if not is_full and not (self._tools and costs.is_outgrown(left + sum(sent[before:]), self._max_loss)):
+        if not is_full and not (
+            self._tools and costs.is_outgrown(sum(sent), left + sum(sent[before:]), self._max_loss)
+        ):
             return None
         self.cut = before
         return earlier if is_full else 0

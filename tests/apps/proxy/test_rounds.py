@@ -17,6 +17,8 @@ from tests.upstream.answer import Answer, refusal
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Thinking, Tool
 
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
 OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
 SEARCH = Tool("search_artifacts", {"query": "needle"})
 TRACE = Tool("get_task_trace", {"trace_id": "none"})
