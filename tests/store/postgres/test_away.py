@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole import Session, StoreError
+from keepwhole import Session
 from keepwhole.config import Settings
+from keepwhole.errors import StoreError
 from tests.build import numbered_lines
 from tests.postgres import fresh_url, running
 from tests.promises import conversations as talk
@@ -57,7 +58,7 @@ def test_what_cannot_be_stored_is_shown_whole_and_counted_and_it_goes_on_after(
     for count in range(1, 4):
         shown = session.keep("t", None, iter([text[:5_000], text[5_000:]]), call_id=f"away {count}")
         assert (shown.content, shown.trace_id, shown.metadata.stored) == (text, None, False)
-        assert isinstance(shown.problem, StoreError), "`StoreError`, or what kept us from asking the server at all"
+        assert isinstance(shown.problem, StoreError), "`NotStored`, or what kept us from asking the server at all"
         assert session.metrics.unstored_total == count
     relay.back()
     after = until_stored(session, text)
