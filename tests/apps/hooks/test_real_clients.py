@@ -50,6 +50,11 @@ def follow(text: str) -> tuple[str, dict[str, Any]]:
     return printed_calls(text)[-1]
 
 
+def returned(text: str) -> str:
+    """A result without the reminder that newer versions of Claude Code put behind it."""
+    return re.sub(r"\n*<system-reminder>.*</system-reminder>\s*$", "", text, flags=re.S)
+
+
 def shell_of(text: str) -> str:
     """The command that a notice prints."""
     return re.findall(r"^.*are left out(?: in part)?: (.*)$", text, re.M)[-1]
@@ -64,7 +69,7 @@ def test_claude_code_shows_what_fits_and_reads_back_what_was_left_out(tmp_path: 
     assert "persisted-output" not in long
     assert long.startswith("... [Beginning omitted: ")
     assert "Read(file_path=" in long
-    assert len(long) <= 8_000
+    assert len(returned(long)) <= 8_000
     assert "1\t1\n2\t2\n" in back
     assert "\n5000\t5000\n" in back
     assert "small" in failed
@@ -72,7 +77,7 @@ def test_claude_code_shows_what_fits_and_reads_back_what_was_left_out(tmp_path: 
     assert "small" in kept(tmp_path, session, "echo small")
 
 
-def test_a_second_read_that_claude_code_refuses_leads_to_what_was_hidden(tmp_path: Path) -> None:
+def test_a_second_read_leads_to_what_was_hidden_also_where_claude_code_refuses_it(tmp_path: Path) -> None:
     install(target("claude-code", "user", {}, str(tmp_path)))
     (tmp_path / "work").mkdir()
     text = "".join(f"line {number} of a file\n" for number in range(1, 1_501))
@@ -85,7 +90,7 @@ def test_a_second_read_that_claude_code_refuses_leads_to_what_was_hidden(tmp_pat
     assert first.startswith("1\tline 1 of a file\n2\tline 2 of a file\n")
     assert "1500\tline 1500" not in first
     assert "Wasted call" not in second
-    assert "shows only a part of it" in second
+    assert "shows only a part of it" in second or second[:1_000] == first[:1_000], "newer versions read again"
     assert "\tline 1500 of a file" in back
     assert kept(tmp_path, session, "long.txt") == text
 
@@ -171,7 +176,7 @@ def test_a_hook_that_cannot_write_leaves_the_clients_results_alone(tmp_path: Pat
     with upstream([("seq 1 5000",)], log) as port:
         claude(tmp_path, port, PROMPT, tools="Bash", **ENVIRON)
     (long,) = results(log[-1]["messages"])
-    assert long.strip() == "\n".join(map(str, range(1, 5_001)))
+    assert returned(long).strip() == "\n".join(map(str, range(1, 5_001)))
 
 
 def test_what_was_installed_is_found_and_taken_away(tmp_path: Path) -> None:
