@@ -82,7 +82,7 @@ def test_the_filesystem_server_reads_files_within_budget_and_refuses_as_it_does(
     program = found("mcp-server-filesystem")
     folder = tmp_path / "files"
     folder.mkdir()
-    (folder / "long.txt").write_text("".join(f"{n} something\n" for n in range(5_000)))
+    (folder / "long.txt").write_text("".join(f"{n} something\n" for n in range(50_000)))
 
     async def work() -> None:
         async with through(tmp_path, mode, program, str(folder)) as client:
