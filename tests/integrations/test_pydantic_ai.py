@@ -150,6 +150,7 @@ def test_parallel_calls_and_a_retry_are_distinguished() -> None:
 
 def test_an_exception_of_a_tool_goes_through_and_the_session_is_whole() -> None:
     s = keepwhole.session(store=MemoryStore())
+    run_sync(an_agent(s, Scripted([call("all", "c0")])), "go")
     with pytest.raises(ValueError, match="no such target"):
         run_sync(an_agent(s, Scripted([call("all", "c1"), call("broken", "c2")])), "go")
     assert s.verify().whole
