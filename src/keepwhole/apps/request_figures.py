@@ -8,8 +8,7 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.apps.session_requests import HIDDEN_ROUND
-from keepwhole.canonical.entry import Request, Response
+from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds

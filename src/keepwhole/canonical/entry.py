@@ -59,6 +59,10 @@ class Decision(Value):
     shown_chars: int
 
 
+HIDDEN_ROUND = "round"
+"""The purpose of a request that was made only to recall something."""
+
+
 class Request(Value):
     """Something was sent to a provider; the body is its manifest, from which its bytes are put together again."""
 
@@ -77,7 +81,7 @@ class Request(Value):
     branch: str = "main"
     """Which of the conversations that a session holds side by side: an agent's, or one of its helpers'."""
     purpose: str = "turn"
-    """`turn`, `compaction` and the like."""
+    """`turn`, `compaction` and the like; `round` for one of ours between two of the client's, to recall something."""
     policy: str = ""
     mode: str = ""
     tokens_whole: int = 0

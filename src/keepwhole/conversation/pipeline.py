@@ -24,8 +24,6 @@ from keepwhole.wire.request_body import RequestBody, read_request
 
 _TRIES = 4
 """How often a plan is made again because another process was first; then only what depends on no other result."""
-_ROOMY = 0.5
-"""Share of the window up to which a request is sent whole where the tools to read something back cost too much."""
 
 
 class View(NamedTuple):
@@ -103,10 +101,7 @@ def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> P
     if not mode.tools_wait or costs is None or branch.summary.current is not None or branch.decisions.hides:
         return plan
     freed = plan.tokens_freed(branch.transcript.items)
-    is_forced = costs.request.tokens > _ROOMY * situation.profile.window
-    return (
-        plan if is_forced or costs.affords_tools(mode.tools, freed, branch.context.max_loss) else without_hiding(plan)
-    )
+    return plan if costs.affords_tools(mode.tools, freed, branch.context.max_loss) else without_hiding(plan)
 
 
 def edit(branch: Branch, view: View) -> Any:

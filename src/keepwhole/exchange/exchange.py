@@ -31,6 +31,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from keepwhole import events
+from keepwhole.canonical.entry import HIDDEN_ROUND
 from keepwhole.conversation.context import ViewMode
 from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
@@ -116,7 +117,7 @@ class Exchange:
 
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
-        tools, waits = self._tools()
+        tools, waits = self._recall_tools()
         self._tools_tokens, self.offers = estimate(str(tools)) if tools else 0, bool(tools) and not waits
         if self.offers:
             self._request = self._with_rounds(self._with_tools(self._request, tools))
@@ -128,7 +129,7 @@ class Exchange:
         self._rounds_sent = [outgoing]
         return self
 
-    def _tools(self) -> tuple[list[Json], bool]:
+    def _recall_tools(self) -> tuple[list[Json], bool]:
         """The recall tools, and whether they are offered only once something is left out.
 
         They come before everything that a provider has cached. So once they were offered, by any process and under any
@@ -138,14 +139,14 @@ class Exchange:
         if not self._may_offer():
             return [], False
         tools = self._session.tools_to_offer(self.dialect.name)
-        if tools and (self._session.settings.recall_from == "start" or self._is_large_or_works_on_files()):
+        if tools and (self._session.settings.recall_from == "start" or self._is_likely_long()):
             return tools, False
         self._is_record_read = self._session.conversations.catch_up()
         were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
         tools = self._session.tools_to_offer(self.dialect.name, were_offered=were_offered)
         return tools, bool(tools) and not were_offered
 
-    def _is_large_or_works_on_files(self) -> bool:
+    def _is_likely_long(self) -> bool:
         """Whether a long conversation is likely: by the length before the model's first answer, and by the tools."""
         request = self._request
         roles = (fields_of(message).get("role") for message in request.messages)
@@ -422,15 +423,15 @@ class Exchange:
             outgoing = self._rounds_sent[number]
             # A later round repeats what the provider said before; the first has only what the client sent.
             body = self.hide(outgoing.body) if number else outgoing.body
-            self._log.add(body, self._request_facts(outgoing, usage), answer)
+            self._log.add(body, self._request_facts(outgoing, usage, number), answer)
 
-    def _request_facts(self, outgoing: OutgoingRequest, usage: Usage | None) -> RequestFacts:
+    def _request_facts(self, outgoing: OutgoingRequest, usage: Usage | None, number: int) -> RequestFacts:
         account, expected = outgoing.account, outgoing.expected
         return RequestFacts(
             dialect=self.dialect.name,
             model=self.model,
             branch=self.identity.branch,
-            purpose=self.identity.purpose,
+            purpose=HIDDEN_ROUND if number else self.identity.purpose,
             policy=account.policy,
             mode=account.mode,
             tokens_whole=account.tokens_whole,

@@ -32,6 +32,8 @@ from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_c
 
 REQUESTS_TO_PAY = 20
 """Requests within which a summary must pay, and for which it must be affordable to carry what it leaves."""
+_ROOMY = 0.5
+"""Share of the window up to which a request is sent whole where the tools to read something back cost too much."""
 _DOUBT = 0.5
 """Share of a guessed price of reading from the cache that savings are counted at."""
 
@@ -163,7 +165,9 @@ class Costs(NamedTuple):
 
     def affords_tools(self, tokens: int, freed: int, share: float) -> bool:
         """Return whether `tokens` may be put in front of the request, so that nothing of it is cached, in return for
-        `freed` estimated tokens that are left out."""
+        `freed` estimated tokens that are left out; always where the request takes much of the window."""
+        if self.request.tokens > _ROOMY * self.profile.window:
+            return True
         profile = _doubted(self.profile)
         cost = (profile.write - profile.read) * self.request.cached + profile.write * self.scale * (tokens - freed)
         return cost <= self.budget(share)

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from keepwhole import events
-from keepwhole.canonical.entry import Header, Request, Response
+from keepwhole.canonical.entry import HIDDEN_ROUND, Header, Request, Response
 from keepwhole.models.forecast import CacheHit, Forecast, Prompt
 from keepwhole.models.profiles import HOUR, Profile
 from keepwhole.wire.dialect import Dialect
@@ -80,7 +80,7 @@ class BillLog:
     def _note_sent(self, request: Request, response: Response | None) -> None:
         if request.recall == "tools":
             self.offered.add(request.branch)
-        if request.purpose == "turn" or request.branch not in self.last_sent:
+        if request.purpose in ("turn", HIDDEN_ROUND) or request.branch not in self.last_sent:
             self.last_sent[request.branch] = sent_at(request, response)
 
 

@@ -24,9 +24,6 @@ from keepwhole.policies.policy import Choice, hides
 from keepwhole.policies.transcript import Item
 from keepwhole.replay.run_facts import RunFacts
 
-_ROOMY = 0.5
-"""Share of the window up to which results are shown whole where the tools to read them back cost too much."""
-
 
 class SentMessages:
     """What is in front of the messages of one run."""
@@ -57,8 +54,7 @@ class SentMessages:
         if not self.waits or not any(map(hides, choices)):
             return choices
         freed = sum(items[choice.number].tokens - choice.tokens for choice in choices)
-        is_forced = costs.request.tokens > _ROOMY * self._window
-        if is_forced or costs.affords_tools(self._tools, freed, self._max_loss):
+        if costs.affords_tools(self._tools, freed, self._max_loss):
             self.waits = False
             return choices
         return [choice for choice in choices if not hides(choice)]

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from keepwhole.apps import report as figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.apps.session_requests import read_requests
 from keepwhole.apps.stated_cost import state_cost
 from keepwhole.errors import UsageError
-from keepwhole.exchange.request_log import LoggedRequest
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.replay.intervals import Interval
 
@@ -54,7 +53,7 @@ def report(args: argparse.Namespace) -> int:
 def _sessions(context: CommandContext, days: float | None) -> list[list[LoggedRequest]]:
     """The requests of every session that has any."""
     since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
-    found = (read_requests(context.session(info.name)) for info in context.store.sessions())
+    found = (RequestLog(context.session(info.name)).all() for info in context.store.sessions())
     return [steps for steps in found if steps and steps[0].request.at >= since]
 
 

@@ -5,8 +5,8 @@ import argparse
 from keepwhole.apps import request_figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.apps.session_requests import read_requests
 from keepwhole.apps.stated_cost import StatedCost, state_cost
+from keepwhole.exchange.request_log import RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
@@ -66,6 +66,6 @@ def status(args: argparse.Namespace) -> int:
 
 def _cost(context: CommandContext, name: str) -> StatedCost | None:
     """The cost of the session's requests; None where no provider billed them."""
-    steps = read_requests(context.session(name))
+    steps = RequestLog(context.session(name)).all()
     cost = request_figures.cost_of(steps, lambda model: profile_for(model, context.settings.models))
     return None if cost is None else state_cost(cost)

@@ -197,8 +197,7 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
 
 def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
     """The cost of the requests in words, as every other place has it; None where no provider billed them."""
-    steps = (SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None)
-    sent = list(map(timeline.hidden_rounds.mark, steps))
+    sent = [SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None]
     cost = request_figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
     if cost is None:
         return None

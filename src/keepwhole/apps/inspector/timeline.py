@@ -12,7 +12,6 @@ import threading
 import time
 from typing import NamedTuple
 
-from keepwhole.apps.session_requests import RoundFinder
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
 from keepwhole.canonical.manifest import ShownPiece, decode_manifest
@@ -105,7 +104,6 @@ class Timeline:
         self._by_request: dict[str, TimelineStep] = {}
         self._requests: dict[int, Request] = {}
         self._rounds = 0
-        self.hidden_rounds = RoundFinder()
         self._branches: set[str] = set()
         self._passed: dict[str, int] = {}
         """For each result that waits: how many requests did not show it."""
@@ -144,7 +142,6 @@ class Timeline:
 
     def _add(self, entry: Entry) -> None:
         header = entry.header
-        self.hidden_rounds.add(entry.seq, header)
         if isinstance(header, Result):
             self._add_result(entry, header)
         elif isinstance(header, Decision):

@@ -17,6 +17,7 @@ import yaml
 
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
+from keepwhole.canonical.entry import HIDDEN_ROUND
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.logs.own_format import run_of
@@ -114,7 +115,7 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
 
 
 def _is_turn(step: TimelineStep) -> bool:
-    return step.request is not None and step.request.purpose == "turn"
+    return step.request is not None and step.request.purpose in ("turn", HIDDEN_ROUND)
 
 
 def _hydrate_messages(record: Record, name: str, trace_id: str) -> list[Any]:

@@ -15,12 +15,11 @@ from typing import NamedTuple
 from keepwhole.apps import request_figures as figures
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import ProfileOf
-from keepwhole.apps.session_requests import read_requests
 from keepwhole.apps.stated_cost import state_cost
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.request_log import LoggedRequest
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
@@ -100,7 +99,7 @@ class Meter:
     def _read_steps(self, session: Session) -> list[LoggedRequest]:
         """The requests of this run; none where they cannot be read, which must not change the client's exit code."""
         try:
-            return [step for step in read_requests(session) if step.request.at >= self._since]
+            return [step for step in RequestLog(session).all() if step.request.at >= self._since]
         except StoreError:
             self._trouble["record that cannot be read"] += 1
             return []
