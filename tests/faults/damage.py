@@ -158,3 +158,13 @@ def _list(store: SqliteStore) -> None:
             ask()
         except KeepwholeError:
             pass
+
+
+def judge_beginning(image: Image, seen: Seen) -> str:
+    """What is wrong where only a whole beginning of what was kept may be left, in the order it was kept."""
+    if seen.refused:
+        return "a result is damaged instead of gone"
+    if bool(seen.missing) != bool(seen.broken):
+        return "results are gone and verify does not notice" if seen.missing else "verify finds what is not there"
+    there = [kept.trace_id not in seen.missing for kept in image.kept]
+    return "" if there == sorted(there, reverse=True) else "results are missing from the middle"

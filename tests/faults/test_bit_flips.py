@@ -85,12 +85,7 @@ def test_a_flip_in_the_wal_costs_at_most_the_last_commits(tmp_path: Path, flips:
     image = damage.make(tmp_path / "store", checkpointed=False)
 
     def judge(at: int, seen: damage.Seen) -> str:
-        if seen.refused:
-            return "a result is damaged instead of gone"
-        if bool(seen.missing) != bool(seen.broken):
-            return "results are gone and verify does not notice" if seen.missing else "verify finds what is not there"
-        there = [kept.trace_id not in seen.missing for kept in image.kept]
-        return "" if there == sorted(there, reverse=True) else "results are missing from the middle"
+        return damage.judge_beginning(image, seen)
 
     try_each(image, "record.db-wal", flips["record.db-wal"], judge)
 

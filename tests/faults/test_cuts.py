@@ -53,12 +53,7 @@ def judge_database(image: damage.Image, at: int, seen: damage.Seen) -> str:
 
 
 def judge_wal(image: damage.Image, at: int, seen: damage.Seen) -> str:
-    if seen.refused:
-        return "a result is damaged instead of gone"
-    if bool(seen.missing) != bool(seen.broken):
-        return "results are gone and verify does not notice" if seen.missing else "verify finds what is not there"
-    there = [kept.trace_id not in seen.missing for kept in image.kept]
-    return "" if there == sorted(there, reverse=True) else "results are missing from the middle"
+    return damage.judge_beginning(image, seen)
 
 
 def judge_body(image: damage.Image, at: int, seen: damage.Seen) -> str:
