@@ -271,7 +271,7 @@ def test_hundreds_of_open_results_are_judged_in_about_a_millisecond() -> None:
     roomy = Situation(DEFAULT.replace(window=20_000_000))
     times: list[float] = []
     for _ in range(30):
-        began = time.perf_counter()
+        began = time.thread_time()
         assert patient.age(made, {}, roomy) == []
-        times.append(time.perf_counter() - began)
+        times.append(time.thread_time() - began)
     assert min(times) < 0.003, "0.6 ms on an idle machine"

@@ -77,6 +77,6 @@ def test_a_quote_that_is_never_closed_makes_no_record_of_the_rest() -> None:
 
 @pytest.mark.parametrize("line", ["a" * 400_000 + "\rb", '","' * 200_000, '"' * 300_001, ',"x\n' * 100_001])
 def test_no_line_makes_splitting_slow(line: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     record_bounds(f'a,b,c\n"1",2,3\n{line}', "\n", quoted=True)
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1

@@ -310,6 +310,6 @@ def test_no_text_makes_it_fail(text: str, times: int) -> None:
 @pytest.mark.parametrize("char", [*"a1:-/. ,(=<{[\"'→#@*|_", "a ", "a.", "1:", "a=b ", "a/", "::", "<a>", "a::b "])
 def test_no_long_line_makes_it_slow(char: str) -> None:
     source = TextSource(char * 200_000)
-    began = time.perf_counter()
+    began = time.thread_time()
     sniff(source)
-    assert time.perf_counter() - began < 0.05
+    assert time.thread_time() - began < 0.05

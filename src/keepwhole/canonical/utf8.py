@@ -114,7 +114,11 @@ def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
     zilla = quick_for(text)
     if zilla is None:
         return any(map(cast("Any", text).__contains__, words))
-    return any(zilla.find(text, word) >= 0 for word in words)
+    find = zilla.find
+    for word in words:  # a loop: a generator takes as long as the search of a short text
+        if find(text, word) >= 0:
+            return True
+    return False
 
 
 def words_in(text: str, words: Iterable[str]) -> list[str]:

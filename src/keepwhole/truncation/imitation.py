@@ -103,8 +103,9 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
 
 def _with_ids(grammars: tuple[Grammar, ...], seen: str, found: list[int]) -> list[int]:
     """The places in order, with those where an id begins that has none of them before it on its line."""
-    forms = [form for grammar in grammars for word, form in grammar.ids.items() if words_in(seen, [word])]
-    ids = [at for form in forms for at in _starts(re.compile(form), seen, 0, len(seen))]
+    forms = [(word, form) for grammar in grammars for word, form in grammar.ids.items()]
+    there = words_in(seen, [word for word, _ in forms])
+    ids = [at for word, form in forms if word in there for at in _starts(re.compile(form), seen, 0, len(seen))]
     if not ids:
         return found
     places: list[int] = []
