@@ -12,7 +12,7 @@ SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
+.PHONY: docs run demo replay test coverage quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -26,6 +26,9 @@ replay: .venv/run  ## what policies would have done to made-up sessions
 # Twice as many processes as there are cores: a third of the time tests wait, for disks and servers.
 test: .venv/dev  ## the default test run
 	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not torture"
+
+coverage: .venv/dev  ## the share of lines that tests run, where a document asks for a floor
+	$(BIN)/python -m tests.coverage_floors
 
 # Importing the providers' SDKs, which one file there needs, would take as long as all the rest.
 quick: .venv/dev  ## the packages that do no I/O, without property tests: a first answer in under ten seconds

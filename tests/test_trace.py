@@ -1,25 +1,41 @@
-"""Every numbered sentence of the truncation document has a test, and the page that says so is fresh."""
+"""Everything that the five documents ask has a test, and the pages that say so are fresh."""
 
-from docs.trace import PAGE, checking_tests, ids, page, untested
+import pytest
 
-
-def test_every_id_of_the_document_has_a_test() -> None:
-    assert untested() == []
+from docs.trace import pages as trace
 
 
-def test_the_trace_is_fresh() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "trace.md is stale: run `make docs`"
+def test_everything_that_is_asked_has_a_test() -> None:
+    assert trace.untested() == []
 
 
-def test_the_trace_has_every_id_of_the_document_once() -> None:
-    spelt = [one for one, _, _ in ids()]
-    assert len(set(spelt)) == len(spelt)
-    assert [one for one in spelt if one.startswith("ac_")] == [f"ac_{number:03d}" for number in range(1, 71)]
-    assert {one for one in spelt if one.startswith("nfr_")} == {f"nfr_{number:03d}" for number in range(1, 20)}
-    assert len([one for one in spelt if one.startswith("list_")]) == 21
-    assert len([one for one in spelt if one.startswith("scenario_")]) == 6
+def test_the_pages_are_fresh() -> None:
+    written = {path.name: path.read_text(encoding="utf-8") for path in trace.FOLDER.glob("*.md")}
+    assert written == trace.pages(), "docs/reference/trace is stale: run `make docs`"
 
 
-def test_an_id_that_only_begins_alike_is_not_taken_for_another() -> None:
-    assert checking_tests("scenario_1", {"test_scenario_10_of_others": "x.py"}) == []
-    assert checking_tests("ac_001", {"test_ac_001_holds": "x.py"}) == ["test_ac_001_holds"]
+def test_the_criteria_and_qualities_of_the_truncation_document_are_all_there() -> None:
+    (table,) = (table for table in trace.tables() if table.name == "truncation")
+    asked = " ".join(row.id for row in table.rows)
+    for kind, last in (("FR", 75), ("AC", 70), ("NFR", 19), ("scenario", 6)):
+        sign = " " if kind == "scenario" else "-"
+        width = 1 if kind == "scenario" else 3
+        assert all(f"{kind}{sign}{number:0{width}d}" in asked for number in range(1, last + 1)), kind
+    assert sum(row.id == "list of tests" for row in table.rows) == 21
+
+
+def test_there_is_a_table_for_each_document() -> None:
+    assert {table.name for table in trace.tables()} >= {"retention", "rolling", "truncation", "canonical", "contexts"}
+
+
+@pytest.mark.parametrize("line", ["T1 | asked", "T1 | asked | test_that_is_nowhere", "T1 | asked | test_nowhere_*"])
+def test_a_row_without_a_test_is_found(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace, "tables", lambda: (trace.read_table("made_up", f"# Made up\n\n{line}"),))
+    assert len(trace.untested()) == 1
+    with pytest.raises(LookupError, match="made_up T1"):
+        trace.pages()
+
+
+def test_every_reason_is_one_sentence() -> None:
+    reasons = [row.reason for table in trace.tables() for row in table.rows if row.reason]
+    assert [reason for reason in reasons if ". " in reason or len(reason) > 200] == []

@@ -4,13 +4,14 @@ import ast
 import inspect
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.canonical.utf8 import showable
-from keepwhole.errors import ConfigError
+from keepwhole.errors import ConfigError, UsageError
 from keepwhole.policies import retention
 from keepwhole.policies.policy import Choice, Policy, shown_text
 from keepwhole.policies.retention import Retention, notice
@@ -45,6 +46,19 @@ def window_of(*turns: int) -> ContextWindow:
 @pytest.mark.parametrize("current_turn", [7, 8])
 def test_a_result_is_whole_in_the_turn_that_made_it_and_in_the_next(current_turn: int) -> None:
     assert POLICY.is_fully_retained(result(7), current_turn)
+
+
+def test_the_retention_policy_is_imported_from_the_package_that_the_how_to_names() -> None:
+    how_to = (Path(__file__).parents[2] / "docs" / "howto" / "retention.md").read_text(encoding="utf-8")
+    assert f"from {ToolResultRetentionPolicy.__module__} import ToolResultRetentionPolicy" in how_to
+
+
+@pytest.mark.parametrize("trace_id", ["", None])
+def test_a_result_message_without_a_trace_id_is_refused(trace_id: Any) -> None:
+    with pytest.raises(UsageError, match="trace"):
+        ToolResultMessage("m1", LONG, 1, trace_id)
+    with pytest.raises(TypeError, match="trace_id"):
+        ToolResultMessage("m1", LONG, 1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("current_turn", [9, 10, 700])

@@ -115,7 +115,7 @@ def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
     if zilla is None:
         return any(map(cast("Any", text).__contains__, words))
     find = zilla.find
-    for word in words:  # a loop: a generator takes as long as the search of a short text
+    for word in words:  # noqa: SIM110 - a generator takes as long as the search of a short text
         if find(text, word) >= 0:
             return True
     return False
