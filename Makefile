@@ -12,7 +12,7 @@ SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test coverage quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
+.PHONY: docs run demo replay test coverage mutants quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -29,6 +29,10 @@ test: .venv/dev  ## the default test run
 
 coverage: .venv/dev  ## the share of lines that tests run, where a document asks for a floor
 	$(BIN)/python -m tests.coverage_floors
+
+# Some hours on two cores. The last seed is the commit, so that every commit is tried with lines of its own.
+mutants: .venv/dev  ## break 200 randomly drawn lines, for each of five seeds, and see whether tests notice
+	for seed in 1 2 3 4 $$(git rev-parse HEAD); do $(BIN)/python -m tests.mutants --seed $$seed || exit 1; done
 
 # Importing the providers' SDKs, which one file there needs, would take as long as all the rest.
 quick: .venv/dev  ## the packages that do no I/O, without property tests: a first answer in under ten seconds

@@ -1,6 +1,6 @@
 """`python -m bench.auto_grid PATH…`: compares settings of `auto`, one changed at a time, on recorded runs.
 
-Takes the options of `python -m bench.frontier`.
+Takes the options of `python -m bench.frontier`, and `--only GROUP` for one group beside the settings in use.
 
 Each row changes one thing against `careful`; two groups change how `auto` works. Prints Markdown, by source and in all.
 """
@@ -65,6 +65,7 @@ GRID: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "Recent steps whose sources stay": {str(n): {"recent_steps": n} for n in (0, 3, 10)},
     "Nothing ages below, tokens": {f"{n:,}": {"start": n} for n in (1, 30_000, 70_000, 100_000)},
     "Least that a batch frees, tokens": {f"{n:,}": {"clear_at_least": n} for n in (5_000, 20_000, 40_000)},
+    "Only what differs from an earlier result of the same call": {"on": {"near_repeats": True}},
     "Everything may age above, tokens": {f"{n:,}": {"most": n} for n in (80_000, 100_000, 150_000)},
 }
 """What was tried: a group per setting, a row per value."""
@@ -142,8 +143,12 @@ def _leaving_contender(name: str, kinds: Sequence[str], chars: int, by: str) -> 
 
 def main() -> None:
     """Replay the grid and print it."""
-    args = parser().parse_args()
+    options = parser()
+    options.add_argument("--only", metavar="GROUP", help="the beginning of a group's name")
+    args = options.parse_args()
     job, rows = read_job(args), list(_rows())
+    if args.only:
+        rows = [row for row in rows if row[0] == "In use" or row[0].startswith(args.only)]
     found: list[list[ComparedRun]] = []
     for pairs in replay_all(job, [one for _, one in rows], args.jobs):
         found += [pairs[1:]] if pairs else []

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from keepwhole.models.tokens import MARGINS, upper_bound
 from keepwhole.policies.policy import Choice, Choices, Policy, Situation, TrackedChoices, hides, sent_tokens
-from keepwhole.policies.repeats import RULE as REPEAT
+from keepwhole.policies.repeats import REPEATS
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.names import is_recall
 
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     @property
     def depends_on_others(self) -> bool:
         """Whether something in it holds only as long as other results are shown as they are now."""
-        return bool(self.batch) or any(choice.rule == REPEAT for choice in self.arrivals.values())
+        return bool(self.batch) or any(choice.rule in REPEATS for choice in self.arrivals.values())
 
     def tokens_freed(self, items: Sequence[Item]) -> int:
         """Return the tokens that it leaves out."""
@@ -65,7 +65,7 @@ def plan_arrivals(
         choice.number: choice
         for choice in chosen
         if not is_recall_answer(transcript.items[choice.number])
-        and not (is_alone and choice.rule == REPEAT)
+        and not (is_alone and choice.rule in REPEATS)
         and may_hide(choice.number)
     }
 

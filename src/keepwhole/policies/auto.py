@@ -45,6 +45,7 @@ from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.kinds import Kind
+from keepwhole.policies.near_repeats import near_choice
 from keepwhole.policies.payback import Numbers, best_batch
 from keepwhole.policies.policy import (
     UNKNOWN_MODEL,
@@ -56,8 +57,7 @@ from keepwhole.policies.policy import (
     sent_tokens,
 )
 from keepwhole.policies.references import ReferenceIndex, argument_texts
-from keepwhole.policies.repeats import RULE as REPEAT
-from keepwhole.policies.repeats import dependants, repeat_choice
+from keepwhole.policies.repeats import REPEATS, dependants, repeat_choice
 from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation import notice
@@ -107,8 +107,8 @@ class Auto:
         left += sum(item.tokens for item in new)
         fresh = self._one_by_one(transcript, new, decided, repeats=True)
         further = self._within_step(transcript, new, fresh, left, situation.profile.window)
-        cut = (transcript.items[choice.number] for choice in further)
-        if any(_is_repeat(fresh.get(number)) for item in cut for number in transcript.same_text(item)):
+        cut = [transcript.items[choice.number] for choice in further]
+        if any(_is_repeat(fresh.get(item.number)) or any(dependants(transcript, item, fresh)) for item in cut):
             fresh = self._one_by_one(transcript, new, decided, repeats=False)
             further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         return list((fresh | {choice.number: choice for choice in further}).values())
@@ -130,7 +130,11 @@ class Auto:
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
         if repeat is not None:
             return repeat
-        return self._rule.choose(item, self._question)
+        choice = self._rule.choose(item, self._question)
+        if repeats and self.settings.near_repeats:
+            near = near_choice(transcript, item, decided, self.settings.min_tokens)
+            return near if near is not None and near.tokens < _shown_tokens(item, choice) else choice
+        return choice
 
     def _within_step(
         self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int, window: int
@@ -322,7 +326,7 @@ def _carry_costs(
 
 
 def _is_repeat(choice: Choice | None) -> bool:
-    return choice is not None and choice.rule == REPEAT
+    return choice is not None and choice.rule in REPEATS
 
 
 def _shown_tokens(item: Item, choice: Choice | None) -> int:

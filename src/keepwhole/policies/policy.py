@@ -39,6 +39,7 @@ RULES: dict[str, str] = {
     "arrival": "cut when it arrived, because it was longer than the limit for its tool or kind",
     "step": "cut when it arrived, because all results of its step together were too long",
     "repeat": "replaced by a pointer, because an earlier result in the same request says the same",
+    "near": "shown by the lines that differ from an earlier result of the same call, which the same request shows",
     "aged": "replaced by a pointer in a batch, because the conversation had reached its budget",
     "retention": "shortened to its first lines, because it is two turns old or older",
     "old": "replaced, because it is older than `max_age` steps",

@@ -20,10 +20,13 @@ Invariants:
 from collections.abc import Iterator
 
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.near_repeats import NEAR
 from keepwhole.policies.policy import Choice, Choices, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
 
 RULE = "repeat"
+REPEATS = frozenset((RULE, NEAR))
+"""Rules that need an earlier result to be shown whole."""
 
 
 def pointer_words(item: Item, base: Item) -> str:
@@ -59,11 +62,18 @@ def repeat_choice(transcript: Transcript, item: Item, decided: Choices, least_to
 
 
 def dependants(transcript: Transcript, base: Item, decided: Choices) -> Iterator[int]:
-    """Yield the numbers of the results that point to `base`; none points to a pointer."""
+    """Yield the numbers of the results that point to `base`, or show only what differs from it."""
     own = decided.get(base.number)
-    if own is not None and own.rule == RULE:
+    if own is not None and own.rule in REPEATS:
         return
-    for number in transcript.same_text(base):
-        choice = decided.get(number)
-        if number > base.number and choice is not None and choice.rule == RULE:
-            yield number
+    for rule, numbers in ((RULE, transcript.same_text(base)), (NEAR, _same_call(transcript, base, decided))):
+        for number in numbers:
+            choice = decided.get(number)
+            if number > base.number and choice is not None and choice.rule == rule:
+                yield number
+
+
+def _same_call(transcript: Transcript, base: Item, decided: Choices) -> list[int]:
+    """Return the numbers of the results of the same call, where some result shows only what differs."""
+    is_used = any(choice.rule == NEAR for choice in decided.values())
+    return [item.number for item in transcript.same_call(base)] if is_used else []

@@ -58,6 +58,8 @@ class AutoSettings(SettingsSection):
     """Results smaller than this never age."""
     recent_steps: Annotated[int, Range(0)] = 1
     """A result that feeds a call of the last steps does not age."""
+    near_repeats: bool = False
+    """Whether a result like an earlier one of the same call shows only the lines that differ."""
 
 
 CAREFUL = AutoSettings()

@@ -1,0 +1,99 @@
+"""The ways in which a line can be broken: each as the place in a file and the text that takes its place.
+
+A mutant changes what the code does and still parses. Texts for people, docstrings, imports and type hints are left
+alone: what they say is no behavior that a test could notice.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_COMPARED = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+_COMBINED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*"}
+
+
+class Mutant(NamedTuple):
+    """One change of one file."""
+
+    line: int
+    start: int
+    stop: int
+    """Where the changed text begins and ends, in bytes of the file."""
+    text: str
+
+    def apply(self, source: bytes) -> bytes:
+        """Return the file with this change."""
+        return source[: self.start] + self.text.encode() + source[self.stop :]
+
+
+def mutants(source: bytes) -> Iterator[Mutant]:
+    """Yield every way to break a file that is known here, in order of its lines."""
+    tree = ast.parse(source)
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for node in _behavior(tree):
+        for place, text in _changes(node, source, starts):
+            start, stop = _span(place, starts)
+            yield Mutant(place.lineno, start, stop, text)
+
+
+def _behavior(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below `node` that do something; hints, texts and what only type checkers read are left out."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "type_params"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not _is_silent(child):
+                yield child
+                yield from _behavior(child)
+
+
+def _is_silent(node: ast.AST) -> bool:
+    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    is_hint = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
+    return is_docstring or is_hint or is_message
+
+
+def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    def text(part: ast.expr | ast.stmt) -> str:
+        start, stop = _span(part, starts)
+        return source[start:stop].decode()
+
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield node, f"(({text(node.left)}) {_COMPARED[type(node.ops[0])]} ({text(node.comparators[0])}))"
+    elif isinstance(node, ast.BinOp) and type(node.op) in _COMBINED and not isinstance(node.left, ast.Constant):
+        yield node, f"(({text(node.left)}) {_COMBINED[type(node.op)]} ({text(node.right)}))"
+    elif isinstance(node, ast.BoolOp):
+        word = "or" if isinstance(node.op, ast.And) else "and"
+        yield node, f"({f' {word} '.join(f'({text(value)})' for value in node.values)})"
+    elif isinstance(node, ast.If | ast.While | ast.IfExp):
+        yield node.test, f"(not ({text(node.test)}))"
+    elif isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield node, str(not node.value)
+    elif isinstance(node, ast.Constant) and type(node.value) is int:
+        yield node, str(node.value + 1)
+    elif isinstance(node, ast.Return) and node.value is not None and text(node.value) != "None":
+        yield node, "return None"
+    elif (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)) or isinstance(
+        node, ast.AugAssign
+    ):
+        yield node, "pass"
+
+
+def _span(node: ast.expr | ast.stmt, starts: list[int]) -> tuple[int, int]:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
