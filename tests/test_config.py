@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole import Session, TruncationConfiguration, trust
+from keepwhole import Session, TruncationConfiguration, preferences, trust
 from keepwhole.config import RECORD, all_settings, find_file, find_home, flattened, load
 from keepwhole.errors import ConfigError
+from keepwhole.preferences import Preferences
 
 EXAMPLE = """
 retrieval_limit: 16000
@@ -116,6 +117,13 @@ def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     assert settings.truncation.head_ratio == 0.25
     assert settings.truncation.default_strategy == "head_tail"
     assert settings.truncation.artifact_threshold == 20_000
+
+
+def test_a_policy_in_the_environment_goes_before_rolling_context_switched_on(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    preferences.save(Preferences(rolling_context_enabled=True), preferences.path_of(environ))
+    assert load(environ=environ, folder=str(tmp_path)).policy == "rolling"
+    assert load(environ={**environ, "KEEPWHOLE_POLICY": "truncation"}, folder=str(tmp_path)).policy == "truncation"
 
 
 def test_the_constructor_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

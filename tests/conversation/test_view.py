@@ -350,6 +350,14 @@ def test_a_full_window_is_compacted_with_whole_pairs_and_every_result_can_be_fet
         assert text.splitlines()[-1] in answer.content
 
 
+@pytest.mark.parametrize("share", [0.88, 0.92])
+def test_a_conversation_is_compacted_from_nine_tenths_of_the_window_on(share: float) -> None:
+    messages = long_work("openai_chat", steps=40)
+    tokens = session(window=10_000_000).projection(messages, policy="truncation").account.tokens_sent
+    projection = session(window=int(tokens / share)).projection(messages, policy="truncation")
+    assert (projection.account.compacted > 0) == (share > 0.9)
+
+
 @DIALECTS
 def test_a_compacted_conversation_is_the_same_in_another_process_and_as_a_request(dialect: str) -> None:
     store, messages = MemoryStore(), long_work(dialect)

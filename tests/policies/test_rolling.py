@@ -224,6 +224,13 @@ def test_what_the_user_said_before_the_result_is_no_quote_of_it() -> None:
     assert contents(truncate_old_tool_outputs(messages))[0].startswith("[content truncated")
 
 
+def test_what_the_user_said_in_a_later_turn_before_the_result_is_no_quote_of_it_either() -> None:
+    quote = {"role": "user", "content": "Now I expect 'first row 0 of a table'."}
+    messages = [*chat("ready"), quote, *chat(*SEVEN)[1:], {"role": "user", "content": "go on"}]
+    assert contents(truncate_old_tool_outputs(messages))[1].startswith("[content truncated")
+    assert contents(truncate_old_tool_outputs([*messages, quote]))[1] == SEVEN[0], "said after it, it is one"
+
+
 def test_a_long_result_that_is_quoted_is_cut_round_the_quote() -> None:
     quote = "The treasure lies under the old oak by the river."
     text = "\n\n".join([*(f"Paragraph {n} says little of use." for n in range(500)), quote] + ["The end."] * 900)

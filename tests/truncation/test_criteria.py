@@ -507,3 +507,11 @@ def test_nfr_019_every_public_name_has_a_docstring() -> None:
     for thing in things:
         if getattr(thing, "__module__", "").startswith("keepwhole"):
             assert inspect.getdoc(thing), thing
+
+
+@pytest.mark.parametrize(
+    ("tool", "limit"), [("list_directory", 10_000), ("execute_command", 5_000), ("read_file", 8_000), ("any", 8_000)]
+)
+def test_every_tool_of_the_document_has_its_limit(tool: str, limit: int) -> None:
+    limits = TruncationConfiguration().for_tool(tool)
+    assert limits.inline_limit == limit
