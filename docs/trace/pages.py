@@ -98,7 +98,8 @@ def _overview() -> str:
     lines = [
         "# What the documents ask, and the tests that show it\n",
         "Keepwhole was made from five documents and a specification. Every requirement, criterion, edge case, default"
-        " and command of each has a row with the tests that show it; where Keepwhole differs on purpose, the row says why.\n",
+        " and command of each has a row with the tests that show it. Where Keepwhole differs on purpose, the row says"
+        " why.\n",
         "| document | rows | as asked | differently |",
         "|---|---|---|---|",
     ]
