@@ -156,7 +156,7 @@ class TruncationConfiguration(Value):
         )
 
 
-_OPTIONS = frozenset(StrategyOptions.fields) - {"question"}
+_OPTIONS = frozenset(StrategyOptions.fields) - {"question", "pattern"}
 _SIDES = ("head", "tail", "both")
 
 
