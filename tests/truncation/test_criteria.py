@@ -102,9 +102,10 @@ def test_ac_009_the_largest_artifact_that_is_returned_whole_has_10_mb() -> None:
 
 
 def test_ac_010_limits_can_be_set_for_one_tool() -> None:
-    own = {"mine": ToolOverride(inline_limit=300, artifact_threshold=400, preview_limit=100)}
+    own = {"mine": ToolOverride(inline_limit=300, artifact_threshold=400, preview_limit=100, max_artifact_size=500)}
     limits = TruncationConfiguration(overrides=own).for_tool("mine")
     assert (limits.inline_limit, limits.artifact_threshold, limits.preview_limit) == (300, 400, 100)
+    assert limits.max_artifact_size == 500
     assert TruncationConfiguration(overrides=own).for_tool("other").inline_limit == 8_000
 
 

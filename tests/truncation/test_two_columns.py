@@ -1,4 +1,4 @@
-"""A table of two columns is a table: its header stays, and its rows can be addressed. What only looks like one is not."""
+"""A table of two columns is a table: its header stays, its rows can be addressed. What only looks like one is not."""
 
 import pytest
 
