@@ -67,7 +67,7 @@ def _json(text: str, budget: int, wanted: Iterable[str], options: StrategyOption
 def _by_group(source: Source, text: str, budget: int, wanted: dict[str, float], options: StrategyOptions) -> Cut | None:
     """As many lines of each group as fit for all groups alike, in their order."""
     lines = line_bounds(text, source.eol)
-    rounds = zip_longest(*map(chain.from_iterable, _groups(text, budget, len(lines) - 1)), fillvalue=-1)
+    rounds = zip_longest(*_groups(text, budget, len(lines) - 1), fillvalue=-1)
     bounds = lines
     longest = max(64, min(options.line_cap, budget // 4))
     if longest_unit(lines) > longest:
@@ -127,23 +127,23 @@ def _place_of(words: Iterable[str], text: str, start: int, stop: int) -> int:
     return next((start + at for word in words if (at := folded.find(word)) >= 0), -1)
 
 
-def _groups(text: str, budget: int, count: int) -> Iterable[list[range]]:
+def _groups(text: str, budget: int, count: int) -> Iterable[Sequence[int]]:
     """The lines of each group, by their numbers; no groups where their names alone take more than the budget."""
     runs = _runs_in(text)
     if runs is None:
-        return ([range(count)],)
-    groups: dict[str, list[range]] = {}
+        return (range(count),)
+    groups: dict[str, array[int]] = {}  # of plain numbers: a million lines may be as many runs
     room, stop = budget, 0
     for run in runs.finditer(text):
         name, start = run[1] or "", stop
         at, end = run.span()
         stop = min(count, start + text.count("\n", at, end) + (end == len(text)))
         if name not in groups:
-            groups[name] = []
+            groups[name] = array("I")
             room -= len(name)
             if room < 0:
                 return ()
-        groups[name].append(range(start, stop))
+        groups[name].extend(range(start, stop))
     return groups.values()
 
 
