@@ -1,7 +1,7 @@
 """The processor: takes a tool's text, returns what to show. Strategies, storage and configuration are injected.
 
-It is the arrival rule of the policy `truncation` (`policies.arrival`) for text in memory, with a storage of the caller's
-in place of a session: which limits apply, which strategy cuts and what a notice says are decided there, for
+It is the arrival rule of the policy `truncation` (`policies.arrival`) for text in memory, with a storage of the
+caller in place of a session: which limits apply, which strategy cuts and what a notice says are decided there, for
 `keep`, views, the command line and the processor alike. `keepwhole.record.artifact_storage.ArtifactStorage` is the
 storage that puts originals into the record.
 

@@ -110,10 +110,14 @@ def summarize(tool: str, arguments: str | None) -> str:
 
 
 def choose(source: Source, limits: Limits, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES) -> str:
-    """Return the name of the strategy for `source`.
+    """Return the name of the strategy for `source`: the one rule, first match first.
 
-    The user's choice for the tool comes first, then what structured data needs, then the tool's job, then the kind
-    of text.
+    1. the user's: the override of the tool, or for a tool without a job the `default_strategy` that was set
+    2. for data (JSON, NDJSON, CSV, XML) the strategy that keeps it valid
+    3. for a tool that reads files or shows diffs, its job's: `head_tail`
+    4. the strategy for what the text looks like: `log`, `diff`, `code`, `element` for searches and listings
+    5. the tool's job's: `tail` for shells, `element` for listing and searching
+    6. `default_strategy`
     """
     if limits.chosen_by_user:
         return limits.strategy
@@ -122,7 +126,7 @@ def choose(source: Source, limits: Limits, strategies: Mapping[str, ITruncationS
     kind = sniff(source)
     if limits.firm and kind not in DATA:
         return limits.strategy
-    return strategy_for(kind, strategies) or limits.strategy
+    return strategy_for(kind, strategies) or limits.strategy  # of the job, else `default_strategy`
 
 
 def reason(source: Source, limits: Limits) -> str:
