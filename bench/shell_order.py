@@ -8,7 +8,7 @@ Compares three orders of choice for results over the limit, for failing and for 
 
 A command failed where `policies.failures` says so of its result. A line that is an error is one that the same module
 takes for one by itself, wherever it is. Counted are results in which the quoted error line is shown, those in which
-every one of the error lines is (of more than twenty the first and last ten), and those in which the last five lines are.
+every one of the error lines is (of more than twenty the first and last ten), and those that show the last five lines.
 The texts are private: only counts are printed.
 """
 
