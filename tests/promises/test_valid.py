@@ -53,6 +53,9 @@ def test_every_line_of_a_cut_ndjson_still_parses(text: str, limit: int) -> None:
 @given(texts.tables, st.integers(600, 3_000))
 def test_a_cut_table_has_its_header_and_only_whole_rows(text: str, limit: int) -> None:
     view = view_of(text, "rows", limit)
+    if view.metadata.strategy_used == "head_tail":  # no row fits whole, and text is better than none
+        assert all(len(row) > limit // 2 for row in text.splitlines()[1:2])
+        return
     if not view.body:
         return
     kept, whole = (

@@ -9,6 +9,7 @@ import pytest
 
 from keepwhole import NotFound, Session, TruncationConfiguration
 from keepwhole.canonical.entry import Result
+from keepwhole.config import load
 from keepwhole.errors import TooLargeToRecall, UnknownStrategy, UsageError
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
@@ -242,6 +243,20 @@ def test_a_body_over_the_maximum_is_recalled_in_parts_only() -> None:
     assert session.recall(any_id, lines=(1, 2)) == numbered_lines(2)
     assert session.recall(any_id, chars=(0, 5)) == "line "
     assert b"".join(session.stream(any_id)) == TEXT.encode()
+
+
+def test_the_maximum_of_one_tool_holds_for_its_results_only(tmp_path: Path) -> None:
+    file = tmp_path / "keepwhole.yaml"
+    file.write_text("tools: {truncation: {overrides: {fetch: {max_artifact_size: 20000}}}}\n")
+    session = in_memory(settings=load(str(file)))
+    fetched, other = (str(session.keep(tool, None, TEXT).artifact_id) for tool in ("fetch", "download"))
+    assert session.recall(other) == TEXT
+    with pytest.raises(TooLargeToRecall, match="max_artifact_size"):
+        session.recall(fetched)
+    assert session.recall(fetched, lines=(1, 2)) == numbered_lines(2)
+    larger = TruncationConfiguration(max_artifact_size=20_000, overrides={"t": ToolOverride(max_artifact_size=10**7)})
+    session = in_memory(policy=larger)
+    assert session.recall(str(session.keep("t", None, TEXT).artifact_id)) == TEXT
 
 
 def test_artifacts_are_listed_in_order_and_only_what_was_cut() -> None:

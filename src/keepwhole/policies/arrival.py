@@ -24,7 +24,7 @@ Owns: these rules. Must not know: other results, how decisions are recorded.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
@@ -44,6 +44,8 @@ from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 RULE = "arrival"
 _STRUCTURED = frozenset(("element", "rows", "diff"))
 _QUESTION_KEYS = ("question", "query", "prompt")
+_PATTERN_KEYS = ("pattern", "regex", "regexp", "search_term")
+"""Arguments of a call that say what it asks, and what it searches for."""
 
 Cap = Callable[["Arriving", Limits], int]
 """Most characters of a result under a policy; the limits are those of its tool."""
@@ -145,8 +147,9 @@ def show_within(
         if limits.trusted or not imitates(text):
             return show_whole(source, showable(text), arriving.artifact.size)
     else:
-        question = question_of(arriving) if arriving.question is None else arriving.question
-        limits = limits.replace(options=limits.options.replace(question=question))
+        asked, pattern = (named_in(arriving.arguments, keys) for keys in (_QUESTION_KEYS, _PATTERN_KEYS))
+        question = asked if arriving.question is None else arriving.question
+        limits = limits.replace(options=limits.options.replace(question=question, pattern=pattern))
     return present(source, arriving.artifact, limits, strategies)
 
 
@@ -211,13 +214,13 @@ def with_cap(limits: Limits, cap: int, chars: int) -> Limits:
     return limits.replace(inline_limit=max(SMALLEST_INLINE_LIMIT, cap), artifact_threshold=max(chars, cap))
 
 
-def question_of(arriving: Arriving) -> str:
-    """Return the question in a call's own arguments, if they contain one."""
+def named_in(arguments: str, keys: Sequence[str]) -> str:
+    """Return the first of these arguments of a call that is a text; empty where it has none of them."""
     try:
-        arguments: object = json.loads(arriving.arguments) if arriving.arguments else None
+        named: object = json.loads(arguments) if arguments else None
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(arguments, dict):
+    if not isinstance(named, dict):
         return ""
-    asked = (cast("dict[str, object]", arguments).get(key) for key in _QUESTION_KEYS)
-    return next((text for text in asked if isinstance(text, str)), "")
+    found = (cast("dict[str, object]", named).get(key) for key in keys)
+    return next((text for text in found if isinstance(text, str)), "")

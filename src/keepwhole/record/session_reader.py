@@ -20,7 +20,7 @@ from keepwhole.errors import NotFound, TooLargeToRecall, UsageError
 from keepwhole.recall.links import Recall, recall_links_for
 from keepwhole.recall.names import DEFINITIONS, NAMES, Definition
 from keepwhole.record.kept_result import KeptResult, read_kept
-from keepwhole.store.protocol import Row, Store, body_of
+from keepwhole.store.protocol import Row, Store, body_of, entry_of, result_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.notice import size_text
 
@@ -69,7 +69,8 @@ class SessionReader:
         """
         from keepwhole.recall.ranges import LineRange, parse_chars, parse_lines
 
-        with self.open(id) as reader:
+        row = self._find_row(id)
+        with self.store.open(body_of(row)) as reader:
             if lines is not None:
                 asked = parse_lines(lines) if isinstance(lines, str) else LineRange(*lines)
                 return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
@@ -78,13 +79,14 @@ class SessionReader:
                 return reader.text(part.start, reader.chars if part.length is None else part.start + part.length)
             if chars is not None:
                 return reader.text(*chars)
-            self._refuse_huge(id, reader)
+            self._refuse_huge(id, row)
             return reader.text()
 
     def recall_bytes(self, id: str) -> bytes:
         """The bytes of a result as they came."""
-        with self.open(id) as reader:
-            self._refuse_huge(id, reader)
+        row = self._find_row(id)
+        self._refuse_huge(id, row)
+        with self.store.open(body_of(row)) as reader:
             return reader.read()
 
     def stream(self, id: str) -> Iterator[bytes]:
@@ -207,10 +209,12 @@ class SessionReader:
             )
         return row
 
-    def _refuse_huge(self, id: str, reader: BodyReader) -> None:
-        if reader.facts.size > self.settings.truncation.max_artifact_size:
+    def _refuse_huge(self, id: str, row: Row) -> None:
+        """Raise `TooLargeToRecall` for a result over `max_artifact_size`, its tool's or the one for all tools."""
+        tool, size = result_of(row).tool, entry_of(row).facts.size
+        if size > self.settings.truncation.for_tool(tool).max_artifact_size:
             raise TooLargeToRecall(
-                f"`{id}` is {size_text(reader.facts.size)}, more than `max_artifact_size`. Ask for `lines` or "
-                "`chars`, or use `stream`.",
+                f"`{id}` is {size_text(size)}, more than `max_artifact_size`. Ask for `lines` or `chars`, or use "
+                "`stream`.",
                 f'It is too large for one answer. Next: get_artifact(id="{id}", lines="1-100")',
             )

@@ -1,13 +1,22 @@
-"""The processor: takes a tool's text, returns what to show. Strategies, storage and configuration are injected."""
+"""The processor: takes a tool's text, returns what to show. Strategies, storage and configuration are injected.
+
+It is the arrival rule of the policy `truncation` (`policies.arrival`) for text in memory, with a storage of the
+caller in place of a session: which limits apply, which strategy cuts and what a notice says are decided there, for
+`keep`, views, the command line and the processor alike. `keepwhole.record.artifact_storage.ArtifactStorage` is the
+storage that puts originals into the record.
+
+Owns: storing the original before less than all of it is shown. Must not know: how a result is cut.
+"""
 
 from collections.abc import Mapping
 from typing import Protocol
 
 from keepwhole.canonical.utf8 import encode
+from keepwhole.policies.arrival import ArrivalRule, Arriving, show_within
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource, length, whole
 from keepwhole.truncation.notice import neutralized
-from keepwhole.truncation.present import Artifact, needs_artifact, present, summarize
+from keepwhole.truncation.present import Artifact, needs_artifact, summarize
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import ITruncationStrategy
 
@@ -35,23 +44,31 @@ class TruncationProcessor:
     ) -> None:
         self._strategies = strategies
         self._storage = storage
-        self._configuration = configuration or TruncationConfiguration()
+        self._rule = ArrivalRule(configuration, strategies)
 
-    def process(self, content: str, tool_name: str, config: TruncationConfiguration | None = None) -> TruncationResult:
+    def process(
+        self,
+        content: str,
+        tool_name: str,
+        config: TruncationConfiguration | None = None,
+        *,
+        arguments: str = "",
+        question: str | None = None,
+    ) -> TruncationResult:
         """Return what to show of `content`, the result of `tool_name`.
 
-        Raises `NotStored` where the original could not be stored: nothing is hidden then.
+        `arguments` are those of the call, as JSON: notices name them, and what they ask or search for is kept first,
+        unless a `question` is given. Raises `NotStored` where the original could not be stored: nothing is hidden then.
         """
-        limits = (config or self._configuration).for_tool(tool_name)
+        rule = self._rule if config is None else ArrivalRule(config, self._strategies)
         source = TextSource(content)
-        hidden = needs_artifact(len(content), limits) or _too_long_when_quoted(source, limits)
-        artifact = Artifact(
-            artifact_id=self._storage.create(content, tool_name) if hidden else "",
-            summary=summarize(tool_name, None),
-            size=len(encode(content)[0]),
-        )
-        shown = present(source, artifact, limits, self._strategies)
-        return shown.replace(artifact_id=artifact.artifact_id if hidden else None)
+        artifact = Artifact(artifact_id="", summary=summarize(tool_name, arguments), size=len(encode(content)[0]))
+        arriving = Arriving(source, tool_name, arguments, artifact, question)
+        limits = rule.limits(arriving)
+        if needs_artifact(len(content), limits) or _too_long_when_quoted(source, limits):
+            artifact = artifact.replace(artifact_id=self._storage.create(content, tool_name))
+        shown = show_within(limits, arriving._replace(artifact=artifact), self._strategies)
+        return shown.replace(artifact_id=artifact.artifact_id or None)
 
 
 def _too_long_when_quoted(source: TextSource, limits: Limits) -> bool:

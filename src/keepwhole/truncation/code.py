@@ -5,6 +5,7 @@ definition in common languages; a text without any is left to `head_tail`.
 """
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -48,7 +49,7 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
         return head_tail(source, budget, options)
     bounds, named = definition_bounds(text, starts)
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
-    signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
+    signatures = array("q", (bisect_left(bounds, start) for start in named))
     chosen, shape = (ChosenUnits(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     for unit in _asked_for(text, bounds, named, options.question):
         next_one = bisect_right(signatures, unit)
@@ -62,27 +63,32 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
     return cut_of(source, bounds, chosen.units)
 
 
-def _asked_for(text: str, bounds: Sequence[int], named: set[int], question: str) -> list[int]:
+def _asked_for(text: str, bounds: Sequence[int], named: Sequence[int], question: str) -> list[int]:
     """The units that a question is about, best first; a definition whose name is asked for before one that uses it."""
     found = scores(fold(text), bounds, terms(question)) if question else {}
-    worth = {unit: score * (_NAMED if bounds[unit] in named else 1) for unit, score in found.items()}
+    worth = {unit: score * (_NAMED if is_among(bounds[unit], named) else 1) for unit, score in found.items()}
     return sorted(worth, key=lambda unit: (-worth[unit], unit))[:_MOST_ASKED]
 
 
-def definitions(text: str) -> list[int]:
+def definitions(text: str) -> Sequence[int]:
     """Where lines that begin a definition begin, in order."""
     first = "\n" + text[: _LONGEST_LINE if (end := text.find("\n", 0, _LONGEST_LINE)) < 0 else end]
-    found = [0] if _DEFINITION.match(first) else []
-    found += [match.start() + 1 for match in matches_from(_DEFINITION, text, "\n")]
+    found = array("q", (0,) if _DEFINITION.match(first) else ())
+    found.extend(match.start() + 1 for match in matches_from(_DEFINITION, text, "\n"))
     if len(found) >= _LEAST:
         return found
-    typed = [0] if (begun := _TYPED.match(first)) and _is_typed(*begun.groups()) else []
-    typed += [match.start() + 1 for match in matches_from(_TYPED, text, "\n") if _is_typed(*match.groups())]
+    typed = array("q", (0,) if (begun := _TYPED.match(first)) and _is_typed(*begun.groups()) else ())
+    typed.extend(match.start() + 1 for match in matches_from(_TYPED, text, "\n") if _is_typed(*match.groups()))
     for start in found:
-        at = bisect_left(typed, start)
-        if typed[at : at + 1] != [start]:
-            typed.insert(at, start)
+        if not is_among(start, typed):
+            typed.insert(bisect_left(typed, start), start)
     return typed
+
+
+def is_among(at: int, places: Sequence[int]) -> bool:
+    """Whether a place is one of these, which are in order."""
+    number = bisect_left(places, at)
+    return number < len(places) and places[number] == at
 
 
 def _is_typed(before: str, rest: str) -> bool:
@@ -90,16 +96,16 @@ def _is_typed(before: str, rest: str) -> bool:
     return rest.rstrip(" \t").endswith("{") and ")" in rest and _NAME.search(before, 1) is not None
 
 
-def definition_bounds(text: str, starts: list[int]) -> tuple[list[int], set[int]]:
-    """Units, and where those begin that are signatures: what stands above a definition belongs to it."""
-    bounds = [0]
-    signatures: set[int] = set()
+def definition_bounds(text: str, starts: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """Units, and where those begin that are signatures, in order: what stands above a definition belongs to it."""
+    bounds, signatures = array("q", (0,)), array("q")
     for start in starts:
         above = _above(text, start, bounds[-1])
         stop = text.find("\n", start) + 1 or len(text)
         if above > bounds[-1]:
             bounds.append(above)
-        signatures.add(bounds[-1])
+        if not signatures or signatures[-1] < bounds[-1]:
+            signatures.append(bounds[-1])
         bounds.append(stop)
     if bounds[-1] < len(text):
         bounds.append(len(text))

@@ -79,6 +79,7 @@ class ToolOverride(Value):
     strategy: str | None = None
     inline_limit: int | None = None
     artifact_threshold: int | None = None
+    max_artifact_size: int | None = None
     preview_limit: int | None = None
     head_ratio: float | None = None
     line_cap: int | None = None
@@ -103,6 +104,8 @@ class Limits(Value):
     """Whether the strategy is the user's choice for this tool, which nothing overrules."""
     firm: bool = False
     """Whether text keeps the strategy whatever it looks like."""
+    max_artifact_size: int = 10_485_760
+    """Bytes of a result that is returned whole at once."""
     trusted: bool = False
     """Whether notices in the text are genuine, as in a result of `get_artifact`."""
 
@@ -153,10 +156,11 @@ class TruncationConfiguration(Value):
             options=StrategyOptions(**options),
             chosen_by_user=own.strategy is not None or (job is None and self.is_given("default_strategy")),
             firm=job.firm if job else False,
+            max_artifact_size=own.max_artifact_size or self.max_artifact_size,
         )
 
 
-_OPTIONS = frozenset(StrategyOptions.fields) - {"question"}
+_OPTIONS = frozenset(StrategyOptions.fields) - {"question", "pattern"}
 _SIDES = ("head", "tail", "both")
 
 

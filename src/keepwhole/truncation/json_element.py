@@ -4,6 +4,7 @@ import json
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from keepwhole.canonical.json_members import Member, members, root_span
@@ -40,13 +41,11 @@ class JsonCut(TreeCut):
         super().__init__(text, wanted, max_depth)
         self._keep_keys = keep_keys
         self._known: dict[int, int] = {}
-        self._hits: list[_Hit] = []
         self._taken: dict[int, set[str]] = {}
 
     def cut(self, budget: int) -> Cut | None:
         """The cut within `budget`; None where not even the outermost brackets and a count fit."""
         start, stop = root_span(self.text)
-        self._hits = self._find_hits()
         return self.cut_between(start, stop, budget)
 
     def inside(self, start: int, stop: int) -> Sequence[Member] | None:
@@ -63,7 +62,8 @@ class JsonCut(TreeCut):
             return []
         return [at for at, member in enumerate(inside) if self._key(member) in self._keep_keys]
 
-    def _find_hits(self) -> list[_Hit]:
+    @cached_property
+    def _hits(self) -> list[_Hit]:
         """Where the text has words of the question that are rare enough to be telling, in order."""
         if not self._wanted:
             return []

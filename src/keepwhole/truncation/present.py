@@ -20,8 +20,9 @@ For the second form and a text of 20,000 characters the view looks like this:
 `choose` names the strategy. Its cut is checked, imitated notices are marked, the view is rendered and measured. Where
 marks or notices made it too long, the strategy is asked again with a smaller budget, at most `_TRIES` times.
 
-What a strategy does wrong costs the strategy its turn, never the result: after an exception, an invalid cut or (for
-text) cuts that never fit, `head_tail` cuts instead; where nothing fits, the reference alone is shown.
+What a strategy does wrong costs the strategy its turn, never the result: after an exception, an invalid cut, a cut that
+keeps nothing or cuts that never fit, `head_tail` cuts instead. Only of a JSON value or an XML document no fragment is
+shown: where its structure does not fit, and where nothing fits at all, the reference alone is shown.
 
 Invariants: a view is never longer than `inline_limit` nor as long as the original; every cut that is shown covers the
 original; a view of JSON by a strategy that `keeps_json` parses.
@@ -109,10 +110,14 @@ def summarize(tool: str, arguments: str | None) -> str:
 
 
 def choose(source: Source, limits: Limits, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES) -> str:
-    """Return the name of the strategy for `source`.
+    """Return the name of the strategy for `source`: the one rule, first match first.
 
-    The user's choice for the tool comes first, then what structured data needs, then the tool's job, then the kind
-    of text.
+    1. the user's: the override of the tool, or for a tool without a job the `default_strategy` that was set
+    2. for data (JSON, NDJSON, CSV, XML) the strategy that keeps it valid
+    3. for a tool that reads files or shows diffs, its job's: `head_tail`
+    4. the strategy for what the text looks like: `log`, `diff`, `code`, `element` for searches and listings
+    5. the tool's job's: `tail` for shells, `element` for listing and searching
+    6. `default_strategy`
     """
     if limits.chosen_by_user:
         return limits.strategy
@@ -121,7 +126,7 @@ def choose(source: Source, limits: Limits, strategies: Mapping[str, ITruncationS
     kind = sniff(source)
     if limits.firm and kind not in DATA:
         return limits.strategy
-    return strategy_for(kind, strategies) or limits.strategy
+    return strategy_for(kind, strategies) or limits.strategy  # of the job, else `default_strategy`
 
 
 def reason(source: Source, limits: Limits) -> str:
@@ -221,28 +226,39 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
         if not cut.left_out:
             return None
         if not any(part.stop > part.start for part in cut.kept):
-            return _bare_view(frame)  # it prefers showing nothing to showing something that misleads
+            break
         cut = neutralized(cut, source)
         below = cut.below if above else cut.below + _below(artifact, cut.left_out, source)
         view = _view(strategy.name, cut, above, below, source, artifact)
         over = len(view.content) - most
         if over <= 0:
-            return view if not strategy.keeps_json or _still_parses(view.body, source) else _bare_view(frame)
+            if not strategy.keeps_json or _parses(view.body) or not _is_document(source, "json"):
+                return view
+            break
         # Half as much again as is missing: the next cut has other gaps, whose notices may be longer.
         budget -= over + over // 2
-    return None if strategy.is_text else _bare_view(frame)
+    return _bare_view(frame) if strategy.keeps_json and _is_document(source, "json", "xml") else None
 
 
-def _still_parses(body: str, source: Source) -> bool:
-    """Whether the view of a JSON text is JSON; True for any other text."""
-    if source.text(0, _SUMMARY).lstrip("\ufeff \t\r\n")[:1] not in ("", "{", "["):
-        return True
+def _is_document(source: Source, *kinds: str) -> bool:
+    """Whether a text is one value of JSON or one document of XML, so that a fragment of it would mislead."""
     from keepwhole.truncation.sniff import sniff
 
-    if sniff(source) != "json":
-        return True
+    kind = sniff(source)
+    if kind not in kinds:
+        return False
+    text = source.text(0, source.chars)
+    if kind == "json":
+        return _parses(text)
+    from keepwhole.truncation.xml_element import is_xml
+
+    return is_xml(text)
+
+
+def _parses(text: str) -> bool:
+    """Whether a text is JSON."""
     try:
-        json.loads(body)
+        json.loads(text)
     except (ValueError, RecursionError):
         return False
     return True

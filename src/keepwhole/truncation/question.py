@@ -14,6 +14,9 @@ from itertools import pairwise
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_NO_LITERAL = re.compile(r"\\.|\[[^\]]{0,200}\]|\{[^}]{0,20}\}", re.S)
+_LITERAL = re.compile(r"\w{2,}")
+"""What is left of a pattern without escapes, sets and counts."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SUFFIXES = (
     "ations",
@@ -149,6 +152,17 @@ def terms(question: str) -> dict[str, float]:
     if len(found) <= _MOST_TERMS:
         return found
     return {term: found[term] for term in nlargest(_MOST_TERMS, found, key=found.__getitem__)}
+
+
+def literals(pattern: str) -> list[str]:
+    """The words that a search pattern names, in lower case, the longest first: where they stand, a match may be.
+
+    >>> literals(r"\\bparse_(config|file)\\b\\s+=")
+    ['config', 'parse_', 'file']
+    """
+    return sorted(dict.fromkeys(map(fold, _LITERAL.findall(_NO_LITERAL.sub(" ", pattern[:_LONGEST])))), key=len)[
+        : -_MOST_TERMS - 1 : -1
+    ]
 
 
 def _words(question: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Keep rows: the header of a table, its first and last rows, and those that the question names. Never half a row.
+"""Keep rows: the header of a table, its first and last rows, and those that the question names. Never half a line.
 
 CSV stays CSV: nothing of ours stands inside it, the count follows after the body. NDJSON stays NDJSON: a line that is
-a JSON string counts the rows left out in its place.
+a JSON string counts the rows left out in its place, and where not one row fits whole, rows are cut by their structure.
 """
 
 import json
@@ -10,15 +10,20 @@ from array import array
 from collections.abc import Sequence
 from functools import cache
 
+from keepwhole.canonical.json_members import NotJson
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, nothing, whole
+from keepwhole.truncation.json_element import JsonCut
 from keepwhole.truncation.lines import line_bounds
 from keepwhole.truncation.notice import rows_omitted
 from keepwhole.truncation.question import fold, scores, terms
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.tree import merged
 from keepwhole.truncation.units import ChosenUnits
 
 _HEADER = 4_096
+_LEAST_ROW = 1_000
+"""Characters of a row that is cut, unless there is room for one row only."""
 _LONGEST = 262_144
 """Characters of a record; where one is longer, its quotes hardly add up."""
 
@@ -40,8 +45,37 @@ def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
         chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.6)
     chosen.fill(options.head_ratio)
     if not chosen.units:
-        return nothing(source.chars)
+        return _cut_rows(source, text, bounds, budget, options)
+    if not is_json and len(chosen.units) == 1:
+        return nothing(source.chars)  # a header says little without a row
     return _cut(source, bounds, sorted(chosen.units), is_json)
+
+
+def _cut_rows(source: Source, text: str, bounds: Sequence[int], budget: int, options: StrategyOptions) -> Cut:
+    """Rows of NDJSON that are all too long, some from both ends, each cut by its structure to an equal share."""
+    cutter = JsonCut(text, terms(options.question), options.max_depth, frozenset(options.keep_keys))
+    rows = len(bounds) - 1
+    count = max(1, min(rows, budget // _LEAST_ROW))
+    front = -(-count // 2)
+    mark = len(_marker(rows, source.eol)) if rows > count else 0
+    pieces: list[Piece] = []
+    for row in range(rows):
+        start, stop = bounds[row], bounds[row + 1]
+        if front <= row < rows - (count - front):
+            if row == front:
+                pieces.append(Inserted(_marker(rows - count, source.eol)))
+            pieces.append(Segment("gap", start, stop))
+            continue
+        line = text[start:stop]
+        begin, end = start + len(line) - len(line.lstrip()), start + len(line.rstrip())
+        try:
+            shown = cutter.fit(begin, end, (budget - mark) // count - (stop - start) + (end - begin), 0)
+        except NotJson:
+            shown = None
+        if shown is None:
+            return nothing(source.chars)
+        pieces += [Segment("kept", start, begin), *shown, Segment("kept", end, stop)]
+    return Cut(tuple(merged(pieces)))
 
 
 def record_bounds(text: str, eol: str, quoted: bool) -> Sequence[int]:

@@ -129,6 +129,8 @@ _CODE_BEFORE = {
     ">": re.compile(r"</?\w[\w.]*+(?: [^>]*+)?/?>$"),
 }
 """How a line of code begins that ends so."""
+_PAIR_NAME = re.compile(r"[^\W\d][\w %#-]{0,39}(?:\([^\s()]{1,12}\))?")
+"""A column of a table that has two; more columns are told apart by their number."""
 _DATUM = re.compile(r"[{\[\s]*+\"[^\"]{0,80}\"\s*:|\"[^\"]{0,80}\",$")
 _PROSE = re.compile(r"(?:#{2,6} \S|```|\*\*\S|- (?:\*\*|`|[A-Z])|\d+\. \S|\|.*\|$|> \S|\[\[?[\w.:\" -]+\]\]?$)")
 
@@ -267,11 +269,11 @@ def _middle_heads(source: Source) -> list[str]:
 
 
 def _is_csv(lines: Sequence[str]) -> bool:
-    """Three columns or more, as many in nearly every record, and a header of names, not a line of something else."""
+    """Columns, as many in nearly every record, and a header of names, not a line of something else."""
     if len(lines) < 3:
         return False
     header = lines[0].lstrip("\ufeff").rstrip("\r")
-    separators = [separator for separator in ",\t;|" if header.count(separator) >= 2]
+    separators = [separator for separator in ",\t;|" if header.count(separator) >= (1 if separator in ",\t" else 2)]
     if not separators or header.lstrip().startswith(("//", "#", "/*", "* ")):
         return False
     head = header[:_WIDTH]
@@ -289,7 +291,22 @@ def _has_columns(lines: Sequence[str], separator: str) -> bool:
         return False
     if len(records) < 3 or records[0] == records[1]:
         return False
+    if len(records[0]) == 2 and not _is_pair_table(records):
+        return False
     return sum(len(record) == len(records[0]) for record in records) >= 0.9 * len(records)
+
+
+def _is_pair_table(records: Sequence[Sequence[str]]) -> bool:
+    """Whether records of two fields are a table. One separator a line is in prose, paths and code too: so names of
+    columns are plain words that no record repeats, every record has two fields, and no space follows a separator."""
+    header, body = records[0], records[1:]
+    if len(body) < 3 or not all(map(_PAIR_NAME.fullmatch, header)):
+        return False
+    if not all(len(record) == 2 and record[0] for record in body):
+        return False
+    if any(record[0] == header[0] or record[1] == header[1] for record in body):
+        return False
+    return not any(record[1][:1] == " " for record in body)
 
 
 def _is_column_name(name: str) -> bool:

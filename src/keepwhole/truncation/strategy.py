@@ -40,6 +40,8 @@ class StrategyOptions(Value):
     """Most characters of one line, where other lines need the room."""
     question: str = ""
     """What the result is needed for; units that share its rare words are kept first."""
+    pattern: str = ""
+    """What a search looked for; of a line that is too long, the place of a match is kept."""
 
 
 class ITruncationStrategy(Protocol):

@@ -70,8 +70,8 @@ def _records(text: str, eol: str, longest: int) -> Sequence[int]:
 def _definitions(text: str, eol: str, longest: int) -> Sequence[int]:
     """Whole definitions, each with the comments and decorators above it."""
     starts = definitions(text)
-    bounds, signatures = definition_bounds(text, starts)
-    return [0, *(at for at in bounds[1:-1] if at in signatures), len(text)]
+    _, signatures = definition_bounds(text, starts)
+    return [0, *(at for at in signatures if 0 < at < len(text)), len(text)]
 
 
 def _hunks(text: str, eol: str, longest: int) -> Sequence[int]:

@@ -12,7 +12,8 @@ from typing import overload
 from xml.parsers import expat
 
 from keepwhole.canonical.json_members import Member
-from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment
+from keepwhole.truncation.edges import joined
 from keepwhole.truncation.notice import elements_omitted, text_omitted
 from keepwhole.truncation.tree import TreeCut
 
@@ -21,6 +22,9 @@ _NO_TAG = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>
 _LARGEST = 1_000_000
 _DEEPEST = 101
 _PIECE = 16_384
+_HEAD_SHARE = 0.6
+_NEAR = 256
+"""Characters before a place that say whether it may be cut there."""
 
 
 class NotXml(Exception):
@@ -119,22 +123,52 @@ class XmlCut(TreeCut):
         return self._tags.children(self._tags.first_from(start), self._tags.first_from(stop) - 1)
 
     def leaf(self, start: int, stop: int, budget: int) -> list[Piece] | None:
-        """An element with only text that is too long: its tags, and a comment in place of the text."""
+        """An element with only text that is too long: its tags, both ends of its text, and a comment between them."""
         opening = _TAG.match(self.text, start)
         end = self.text.rfind("</", start, stop)
         if opening is None or end < opening.end():
             return None
-        pieces: list[Piece] = [
-            Segment("kept", start, opening.end()),
-            Inserted(text_omitted(end - opening.end())),
-            Segment("gap", opening.end(), end),
-            Segment("kept", end, stop),
+        begin = opening.end()
+        room = budget - (begin - start) - (stop - end) - len(text_omitted(end - begin))
+        if room < 0:
+            return None
+        first, last = begin, end
+        if self.text.find("<", begin, end) < 0:  # else there are comments or sections, which cannot be split
+            first = begin + int(room * _HEAD_SHARE)
+            while not self._may_cut(first, begin):
+                first -= 1
+            last = end - (room - (first - begin))
+            while last < end and not self._may_cut(last, begin):
+                last += 1
+        return [
+            Segment("kept", start, first),
+            Inserted(text_omitted(last - first)),
+            Segment("gap", first, last),
+            Segment("kept", last, stop),
         ]
-        return pieces if length(pieces) <= budget else None
+
+    def _may_cut(self, at: int, begin: int) -> bool:
+        """Whether a cut before `at` splits neither a reference such as `&amp;` nor a grapheme."""
+        if at <= begin:
+            return True
+        base = max(begin, at - _NEAR)
+        reference = self.text.rfind("&", base, at)
+        if reference >= 0 and self.text.find(";", reference, at) < 0:
+            return False
+        return not joined(self.text[base : at + 1], at - base, base == begin)
 
     def mark(self, start: int, inside: Sequence[Member], count: int, run: int) -> str:
         """A comment with the count."""
         return elements_omitted(count)
+
+
+def is_xml(text: str) -> bool:
+    """Whether a text is XML that can be cut by structure."""
+    try:
+        _check(text)
+    except NotXml:
+        return False
+    return True
 
 
 def _check(text: str) -> None:

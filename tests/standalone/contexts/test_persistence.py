@@ -97,7 +97,7 @@ class TestSaveContext:
         args = {"ticker": "AAPL"}
         first = contexts.save_context("get_financials", args, 1)
         other = contexts.save_context("get_financials", {"ticker": "MSFT"}, 1)
-        assert os.path.basename(first) == f"get_financials_{hash_args(args)}.json"
+        assert os.path.basename(first) == f"AAPL_get_financials_{hash_args(args)}.json"
         assert first != other
 
     def test_a_repeat_gets_a_number_and_nothing_is_overwritten(

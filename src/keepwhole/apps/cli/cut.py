@@ -1,4 +1,7 @@
-"""`keepwhole cut FILE`: what a model would see of it, what is left out, and why. Nothing is stored."""
+"""`keepwhole cut FILE`: what a model would see of it, what is left out, and why. Nothing is stored.
+
+It is shown as any other result that arrives (`policies.arrival`), under the limits of the policy `truncation`.
+"""
 
 import argparse
 import sys
@@ -11,9 +14,10 @@ from keepwhole.canonical.body import measure
 from keepwhole.canonical.media import media_type
 from keepwhole.canonical.utf8 import decode
 from keepwhole.errors import ConfigError, UsageError
+from keepwhole.policies.arrival import Arriving, show_within
 from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.present import Artifact, present, reason
+from keepwhole.truncation.present import Artifact, reason
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.strategy import STRATEGIES, strategy_named
@@ -39,9 +43,9 @@ def cut(args: argparse.Namespace) -> int:
     text, artifact = _read(args.file)
     limits = _limits(args)
     if args.compare:
-        return _compare(text, artifact, limits, args.json)
+        return _compare(args, text, artifact, limits)
     source = TextSource(text)
-    shown = present(source, artifact, limits, STRATEGIES)
+    shown = show_within(limits, Arriving(source, args.tool, "", artifact, args.question))
     report = _report(shown, source, limits)
     if args.json:
         screen.print_json({"content": shown.content, **report})
@@ -80,7 +84,7 @@ def _limits(args: argparse.Namespace) -> Limits:
         if args.limit < 256:
             raise ConfigError(f"`--limit` is {args.limit}; give a whole number of at least 256.")
         limits = limits.replace(inline_limit=args.limit)
-    return limits.replace(options=limits.options.replace(question=args.question))
+    return limits
 
 
 def _report(shown: TruncationResult, source: TextSource, limits: Limits) -> dict[str, object]:
@@ -96,19 +100,20 @@ def _report(shown: TruncationResult, source: TextSource, limits: Limits) -> dict
     }
 
 
-def _compare(text: str, artifact: Artifact, limits: Limits, as_json: bool) -> int:
+def _compare(args: argparse.Namespace, text: str, artifact: Artifact, limits: Limits) -> int:
     rows: list[tuple[object, ...]] = []
     for name in STRATEGIES:
         source = TextSource(text)
         began = time.perf_counter()
-        shown = present(source, artifact, limits.replace(strategy=name, chosen_by_user=True), STRATEGIES)
+        arriving = Arriving(source, args.tool, "", artifact, args.question)
+        shown = show_within(limits.replace(strategy=name, chosen_by_user=True), arriving)
         took = (time.perf_counter() - began) * 1000
         kept = sum(part.stop - part.start for part in shown.cut.kept) if shown.cut else 0
         gaps = len(shown.cut.gaps) if shown.cut else 0
         used = shown.metadata.strategy_used
         rows.append((name, used, len(shown.content), kept, gaps, f"{took:.1f}", _second_line(shown)))
     headers = ("asked for", "used", "shown", "kept", "gaps", "ms", "after the first gap")
-    if as_json:
+    if args.json:
         screen.print_json([dict(zip(headers, row, strict=True)) for row in rows])
     else:
         screen.print_table(headers, rows, right=(2, 3, 4, 5))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from keepwhole.standalone.contexts.arguments import check_mapping, check_text
 from keepwhole.standalone.contexts.file_system import UNFINISHED, FileSystem
@@ -21,6 +22,9 @@ Debug: TypeAlias = Callable[[str, object], None]
 TaskId: TypeAlias = int | str
 _HASH = 12
 _NAME = 80
+_SUBJECT, _LONGEST_SUBJECT = 40, 4_096
+"""Characters of a subject in a file's name, and of the argument that it is read from."""
+_PARTED = re.compile(r"[/\\]")
 _DESCRIPTION, _VALUE = 300, 80
 _DEEPEST = 100
 _LONGEST_NUMBER = 10_000
@@ -91,8 +95,52 @@ def _hashed(text: str) -> str:
 
 
 def file_stem(tool_name: str, args: Mapping[str, Any]) -> str:
-    """Return the name of a context's file without its suffix: the tool, safe for any file system, and the arguments."""
-    return f"{_UNSAFE.sub('_', tool_name).lstrip('.')[:_NAME] or 'tool'}_{hash_args(args)}"
+    """Return the name of a context's file without its suffix: what the call is about, the tool, and the arguments.
+
+    >>> file_stem("get_financials", {"ticker": "AAPL"})
+    'AAPL_get_financials_2a14d3c504fb'
+    """
+    subject = subject_of(args)
+    tool = _UNSAFE.sub("_", tool_name).lstrip(".")[:_NAME] or "tool"
+    return f"{subject}_{tool}_{hash_args(args)}" if subject else f"{tool}_{hash_args(args)}"
+
+
+def subject_of(args: Mapping[str, Any]) -> str:
+    """Return what a call is about, as the beginning of a file's name: at most 40 letters, digits, dots and dashes.
+
+    It is the first of these arguments that says something: a ticker or symbol; the last part of a path; the host of a
+    URL; a query, question or pattern. Empty where there is none.
+
+    >>> subject_of({"path": "../src/app.py"}), subject_of({"url": "https://me:secret@example.org:80/a?b=c"})
+    ('app.py', 'example.org')
+    """
+    for keys, shorten in _SUBJECTS:
+        for key in keys:
+            value = args.get(key)
+            if isinstance(value, str):
+                name = _UNSAFE.sub("_", shorten(value[:_LONGEST_SUBJECT])).strip("._-")[:_SUBJECT].rstrip("._-")
+                if name:
+                    return name
+    return ""
+
+
+def _last_part(path: str) -> str:
+    return _PARTED.split(path.rstrip("/\\"))[-1]
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+_SUBJECTS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
+    (("ticker", "symbol"), str),
+    (("path", "file_path", "filename", "file"), _last_part),
+    (("url", "uri"), _host),
+    (("query", "question", "pattern"), str),
+)
 
 
 def get_tool_description(tool_name: str, args: Mapping[str, Any]) -> str:
