@@ -509,10 +509,8 @@ class Branch:
             if item.number in self.decisions:
                 self.decisions.hold(item, self.decisions[item.number]._replace(tokens=item.tokens))
 
-    def edited_messages(self, messages: Sequence[Any]) -> list[Any]:
+    def edited_messages(self) -> list[Any]:
         """The messages to send."""
-        if self.mode == "shadow":
-            return list(messages)
         edited = apply(self._messages, self.edited_texts()).messages if self._restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 
