@@ -60,14 +60,15 @@ frameworks and Keepwhole itself write where they cut."""
 _CHUNK = 1 << 20
 _LONGEST_CLEARED = 300
 _CLEARED = (
-    r"\[(?:old |previous |earlier )?(?:tool )?(?:result|output|response|observation)?s?(?: content)?(?: has been| was)? ?"
+    r"\[(?:old |previous |earlier )?(?:tool )?(?:result|output|response|observation)?s?(?: content)?"
+    r"(?: has been| was)? ?"
     r"(?:cleared|removed|pruned|masked|deleted|omitted|hidden)(?: to (?:save|free|reduce)[^\[\]\n]{0,60})?\.?\]"
     r"|<masked>|\[redacted\]"
     r"|\[?\[note\] this file read has been removed to save space in the context window\.[^\n]{0,160}"
     r"|old environment output: \(\d[\d,]{0,20} lines omitted\)"
 )
-"""In lower case. What Claude Code, opencode, Qwen Code, LangChain, OpenHands, Cline and SWE-agent write in the place of a
-result of which nothing is left."""
+"""In lower case. What Claude Code, opencode, Qwen Code, LangChain, OpenHands, Cline and SWE-agent write in the place of
+a result of which nothing is left."""
 _BLANK = frozenset(("", "null", "undefined", "none"))
 
 
