@@ -178,6 +178,8 @@ class Branch:
         newest = messages[max(shared, len(messages) - _TAIL) :]
         self._copies = [*self._copies, *(copied(message) for message in newest)][-_TAIL:]
         self._pairs.check(messages, self.transcript, continues)
+        if self._pairs.missing:
+            self.context.writer.metrics.observe_missing(self.context.writer.name, self._pairs.missing)
         self.summary.find()
         return is_record_read
 

@@ -4,7 +4,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -46,9 +46,10 @@ def commands() -> Iterator[tuple[list[str], argparse.Action, argparse.ArgumentPa
 
 
 def _with_id(words: list[str], parser: argparse.ArgumentParser) -> Iterator[Any]:
+    action: Any
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
-        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
-            for name, inner in action.choices.items():
+        if action.nargs == argparse.PARSER:
+            for name, inner in cast("dict[str, argparse.ArgumentParser]", action.choices).items():
                 yield from _with_id([*words, name], inner)
         elif not action.option_strings and ("ID" in str(action.metavar) or action.dest == "session"):
             yield words, action, parser
