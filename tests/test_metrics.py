@@ -1,8 +1,10 @@
 """The numbers: what they count, and that they are the same live and read back."""
 
+import json
 import re
 import threading
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -88,6 +90,38 @@ def test_results_without_a_record_are_counted_as_missing() -> None:
     assert session.metrics.as_dict()["unstored_total"] == 1
     assert session.metrics.tool_result_missing_rate == 1
     assert session.metrics.results_total == 0
+
+
+def conversation(*steps: tuple[str, str]) -> list[dict[str, Any]]:
+    """A call for each id, and what it returned; nothing for one whose result is lost."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for call_id, text in steps:
+        function = {"name": "bash", "arguments": json.dumps({"command": call_id})}
+        messages.append({"role": "assistant", "tool_calls": [{"id": call_id, "function": function}]})
+        messages += [{"role": "tool", "tool_call_id": call_id, "content": text}] if text else []
+    return messages
+
+
+@pytest.mark.parametrize("policy", ["auto", "rolling", "retention", "truncation"])
+def test_the_share_of_results_that_were_cut_is_one_at_most(policy: str) -> None:
+    session = in_memory()
+    session.view(conversation(*((f"c{number}", f"{number}: {TEXT}") for number in range(60))), policy=policy)
+    assert 0.5 < session.metrics.truncation_rate <= 1
+    hidden = session.artifacts()[0].artifact_id
+    before = session.metrics.truncation_rate
+    session.undo(hidden)
+    assert session.metrics.truncation_rate == before
+
+
+def test_calls_without_a_result_are_counted_as_missing_until_it_comes() -> None:
+    session = in_memory()
+    for _ in range(3):
+        session.view(conversation(("c1", ""), ("c2", "text")))
+        assert session.metrics.tool_result_missing_rate == 0.5
+    session.view(conversation(("c1", "late"), ("c2", "text")))
+    assert session.metrics.tool_result_missing_rate == 0
+    session.view(conversation(("c1", "late"), ("c2", "text"), ("c3", "")))
+    assert session.metrics.tool_result_missing_rate == 0, "a result that is still to come is not missing"
 
 
 def test_results_that_arrive_cut_are_counted_and_ours_is_zero() -> None:

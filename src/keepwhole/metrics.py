@@ -5,6 +5,7 @@ Must not know: who keeps the entries.
 """
 
 import threading
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -28,6 +29,14 @@ class _Call(NamedTuple):
 _UNKNOWN = _Call("", b"")
 
 
+class _Shown(NamedTuple):
+    """How a result is shown."""
+
+    call: _Call
+    chars: int
+    was_cut: bool = False
+
+
 def _call_of(session: str, result: Result) -> _Call:
     told = "\0".join((session, result.tool, "" if result.arguments is None else f"={result.arguments}"))
     return _Call(result.tool, blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).digest())
@@ -46,7 +55,10 @@ class Metrics:
         self.canonical_writes_with_truncation_marker = 0
         self.unstored_total = 0
         self.refetches_total = 0
-        self._results: dict[str, tuple[_Call, int]] = {}
+        self.truncated_results_total = 0
+        self._results: dict[str, _Shown] = {}
+        self._missing: dict[tuple[str, str], None] = {}
+        """Calls in conversations that have no result, by session and call id."""
         self._hidden: dict[_Call, None] = {}
 
     def observe(self, entry: Entry) -> None:
@@ -62,6 +74,12 @@ class Metrics:
         with self._lock:
             self.unstored_total += 1
 
+    def observe_missing(self, session: str, call_ids: Iterable[str]) -> None:
+        """Count calls in a conversation that have no result, each once, until one is stored."""
+        with self._lock:
+            for call_id in call_ids:
+                _remember(self._missing, (session, call_id), None)
+
     def _observe_result(self, session: str, result: Result, chars: int, size: int) -> None:
         self.results_total += 1
         self.chars_in_total += chars
@@ -70,28 +88,34 @@ class Metrics:
         self.canonical_writes_with_truncation_marker += MARKER in result.flags
         call = _call_of(session, result)
         self.refetches_total += call in self._hidden
-        _remember(self._results, result.trace_id, (call, chars))
+        _remember(self._results, result.trace_id, _Shown(call, chars))
+        if self._missing and result.call_id is not None:
+            self._missing.pop((session, result.call_id), None)
 
     def _observe_decision(self, decision: Decision) -> None:
-        call, shown = self._results.get(decision.trace_id, (_UNKNOWN, decision.shown_chars))
+        known = self._results.get(decision.trace_id)
+        call, shown, was_cut = known or _Shown(_UNKNOWN, decision.shown_chars)
         key = (call.tool, decision.strategy)
         if key not in self.truncations_total and len(self.truncations_total) >= _MOST_TOOLS:
             key = (_OTHERS, decision.strategy)
         self.truncations_total[key] = self.truncations_total.get(key, 0) + 1
         self.chars_out_total += decision.shown_chars - shown
-        _remember(self._results, decision.trace_id, (call, decision.shown_chars))
+        is_cut = decision.strategy != "none"
+        self.truncated_results_total += known is not None and is_cut and not was_cut
+        _remember(self._results, decision.trace_id, _Shown(call, decision.shown_chars, was_cut or is_cut))
         _remember(self._hidden, call, None)
 
     @property
     def truncation_rate(self) -> float:
         """Share of results that were shown cut or replaced."""
-        return sum(self.truncations_total.values()) / self.results_total if self.results_total else 0.0
+        return self.truncated_results_total / self.results_total if self.results_total else 0.0
 
     @property
     def tool_result_missing_rate(self) -> float:
-        """Share of calls whose result is not stored."""
-        calls = self.results_total + self.unstored_total
-        return self.unstored_total / calls if calls else 0.0
+        """Share of calls whose result is not stored: it could not be, or the conversation has none."""
+        missing = self.unstored_total + len(self._missing)
+        calls = self.results_total + missing
+        return missing / calls if calls else 0.0
 
     @property
     def tool_refetch_rate(self) -> float:
@@ -108,6 +132,7 @@ class Metrics:
         return {
             "results_total": self.results_total,
             "truncations_total": sum(self.truncations_total.values()),
+            "truncated_results_total": self.truncated_results_total,
             "chars_in_total": self.chars_in_total,
             "chars_out_total": self.chars_out_total,
             "bytes_kept_total": self.bytes_kept_total,

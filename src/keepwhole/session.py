@@ -239,7 +239,10 @@ class Session(SessionReader):
         self.conversations.settle()
 
     def hydrate(self, messages: Iterable[MessageT]) -> list[MessageT]:
-        """Return the messages with every view of ours replaced by the result it stands for."""
+        """Return the messages with every result whole that the record has.
+
+        That is every view of ours, and what the client cut, cleared, emptied or dropped since.
+        """
         return self.conversations.hydrate(messages)
 
     def undo(self, id: str) -> int:

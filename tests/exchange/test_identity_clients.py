@@ -291,7 +291,9 @@ def test_what_goes_on_with_an_answer_of_the_providers_is_looked_at_alone() -> No
     delta = Sent(
         "/v1/responses", headers, {"previous_response_id": "resp_1", "input": client.results(c2=long_log("c2"))}
     )
-    sent = proxy.begin(delta).body
+    exchange = proxy.begin(delta)
+    sent = exchange.body
+    exchange.settle()
     assert b"call_id" in sent
     assert sent.count(b"function_call_output") == 1, "nothing is put in that the client did not send"
     assert proxy.kept_calls("s") == ["c1", "c2"]

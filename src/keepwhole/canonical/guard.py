@@ -58,12 +58,47 @@ _FORMS = (
 """In lower case. What Claude Code, Codex, Gemini CLI, opencode, Qwen Code, Cline, Crush, SWE-agent, OpenHands, agent
 frameworks and Keepwhole itself write where they cut."""
 _CHUNK = 1 << 20
+_LONGEST_CLEARED = 300
+_CLEARED = (
+    r"\[(?:old |previous |earlier )?(?:tool )?(?:result|output|response|observation)?s?(?: content)?"
+    r"(?: has been| was)? ?"
+    r"(?:cleared|removed|pruned|masked|deleted|omitted|hidden)(?: to (?:save|free|reduce)[^\[\]\n]{0,60})?\.?\]"
+    r"|<masked>|\[redacted\]"
+    r"|\[?\[note\] this file read has been removed to save space in the context window\.[^\n]{0,160}"
+    r"|old environment output: \(\d[\d,]{0,20} lines omitted\)"
+)
+"""In lower case. What Claude Code, opencode, Qwen Code, LangChain, OpenHands, Cline and SWE-agent write in the place of
+a result of which nothing is left."""
+_BLANK = frozenset(("", "null", "undefined", "none"))
 
 
 @cache
 def _pattern() -> re.Pattern[bytes]:
     """Compiled at the first anchor: few results have one."""
     return re.compile(b"|".join(_FORMS))
+
+
+@cache
+def _cleared() -> re.Pattern[str]:
+    return re.compile(_CLEARED)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text says nothing: white space alone, or what programs write for a value that is not there.
+
+    >>> [is_blank(text) for text in (" ", "null", "undefined", "0")]
+    [True, True, True, False]
+    """
+    return len(text) < _LONGEST_CLEARED and text.strip().lower() in _BLANK
+
+
+def is_cleared(text: str) -> bool:
+    """Whether a text is nothing but the mark that clients write in the place of a result.
+
+    >>> is_cleared("[Old tool result content cleared]"), is_cleared("The mark is [Old tool result content cleared].")
+    (True, False)
+    """
+    return len(text) < _LONGEST_CLEARED and _cleared().fullmatch(text.strip().lower()) is not None
 
 
 def truncation_mark(*parts: bytes) -> str | None:

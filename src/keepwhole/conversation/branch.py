@@ -178,6 +178,8 @@ class Branch:
         newest = messages[max(shared, len(messages) - _TAIL) :]
         self._copies = [*self._copies, *(copied(message) for message in newest)][-_TAIL:]
         self._pairs.check(messages, self.transcript, continues)
+        if self._pairs.missing:
+            self.context.writer.metrics.observe_missing(self.context.writer.name, self._pairs.missing)
         self.summary.find()
         return is_record_read
 
@@ -509,10 +511,8 @@ class Branch:
             if item.number in self.decisions:
                 self.decisions.hold(item, self.decisions[item.number]._replace(tokens=item.tokens))
 
-    def edited_messages(self, messages: Sequence[Any]) -> list[Any]:
+    def edited_messages(self) -> list[Any]:
         """The messages to send."""
-        if self.mode == "shadow":
-            return list(messages)
         edited = apply(self._messages, self.edited_texts()).messages if self._restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 

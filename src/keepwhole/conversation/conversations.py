@@ -13,6 +13,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import TURN, BranchContext, ViewMode
+from keepwhole.conversation.lost_results import hydrated, with_lost_results
 from keepwhole.conversation.pipeline import View, edit, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
@@ -26,8 +27,6 @@ from keepwhole.store.protocol import body_of
 from keepwhole.truncation.cut import whole
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 from keepwhole.wire import dialects
-from keepwhole.wire.dialects import decode_message
-from keepwhole.wire.edits import apply
 from keepwhole.wire.identity import continues
 from keepwhole.wire.request_body import RequestBody, read_request
 
@@ -100,13 +99,21 @@ class Conversations:
         view = View(messages, chosen, view_mode, request, model, is_continued)
         with self._lock:
             is_read = self.catch_up() if view_mode.is_record_read is None else view_mode.is_record_read
-            view = view._replace(shortfall=self.billing.shortfall)
+            view = self._with_lost_results(view._replace(shortfall=self.billing.shortfall))
             situation = self._situation(view)
             branch = self._bring_up(view, mode, situation, is_read)
-            edited = edit(branch, view)
+            edited = edit(branch, view) if mode != "shadow" else request.data if request is not None else list(messages)
             edits = branch.edits() if explained else ()
             account = branch.account(chosen, situation, explained)
         return Projection(messages=edited, edits=edits, account=account)
+
+    def _with_lost_results(self, view: View) -> View:
+        """The view of the messages with lost results put back, as a client that has lost nothing would send them."""
+        messages = with_lost_results(view.messages, self.journal, continues=view.continues)
+        if messages is view.messages:
+            return view
+        request = None if view.request is None else read_request(view.request.joined(messages))
+        return view._replace(messages=list(messages) if request is None else request.messages, request=request)
 
     @property
     def is_unsettled(self) -> bool:
@@ -130,23 +137,11 @@ class Conversations:
             return branch in self.journal.bills.offered
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
-        """Return the messages with every view of ours replaced by the result it stands for."""
-        messages = list(messages)
-        store, session = self._writer.store, self._writer.name
-        edits: dict[int, list[tuple[Any, str]]] = {}
+        """Return the messages with every result whole that the record has: views of ours, and what the client cut,
+        cleared, emptied or dropped."""
         with self._lock:
             self.journal.catch_up()
-            decoded = ((index, decode_message(message)) for index, message in enumerate(messages))
-            texts = [(index, returned) for index, message in decoded for returned in message.returned]
-            matches = self.journal.match_all([(returned.call_id, returned.text) for _, returned in texts])
-            for (index, returned), match in zip(texts, matches, strict=True):
-                if match is None or match.is_whole:
-                    continue
-                row = store.find(session, match.known.result.trace_id)
-                if row is not None:
-                    with store.open(body_of(row)) as reader:
-                        edits.setdefault(index, []).append((returned.path, reader.text()))
-        return apply(messages, edits).messages
+            return hydrated(list(messages), self.journal)
 
     def show_whole(self, any_id: str, rule: Literal["undo", "pin"]) -> int:
         """Show a result whole from now on, whatever policies say; return the tokens it takes."""

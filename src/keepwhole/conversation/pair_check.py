@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from keepwhole.policies.transcript import Transcript
-from keepwhole.wire.dialects import DEFAULT, dialect_of
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
+from keepwhole.wire.pairs import NO_RESULT
 
 
 class PairCheck:
@@ -16,6 +17,8 @@ class PairCheck:
     def __init__(self) -> None:
         self.is_broken = False
         self.repaired = 0
+        self.missing: set[str] = set()
+        """Ids of the calls that have no result."""
         self.continues = False
         """Whether the request continues another one, and so holds half of its pairs."""
         self._checked = 0
@@ -23,7 +26,7 @@ class PairCheck:
 
     def check(self, messages: Sequence[Any], transcript: Transcript, continues: bool) -> None:
         """Look for broken pairs; only in what is new, where the rest is known to be whole."""
-        self.repaired, self.continues = 0, continues
+        self.repaired, self.continues, self.missing = 0, continues, set()
         if continues:
             self.is_broken, self._checked = False, 0
             return
@@ -32,6 +35,10 @@ class PairCheck:
         is_broken = dialect.is_broken(messages[start:])
         self.is_broken = is_broken and (dialect_of(messages) or dialect).is_broken(messages)
         self._checked = len(messages)
+        if self.is_broken:
+            whole, _ = (dialect_of(messages) or dialect).repair(messages)
+            results = (returned for message in whole for returned in decode_message(message).returned)
+            self.missing = {returned.call_id for returned in results if returned.text == NO_RESULT}
 
     def cut_back(self, length: int) -> None:
         """Forget the messages from `length` on."""

@@ -107,8 +107,8 @@ def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> P
 def edit(branch: Branch, view: View) -> Any:
     """Return the messages or the request to send."""
     if view.request is None:
-        return branch.edited_messages(view.messages)
-    return view.request.data if branch.mode == "shadow" else _edit_request(branch, view.request)
+        return branch.edited_messages()
+    return _edit_request(branch, view.request)
 
 
 def _answer_tokens(request: RequestBody | None) -> int:

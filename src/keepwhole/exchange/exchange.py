@@ -33,7 +33,7 @@ from typing import Any, TypeAlias
 from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND
 from keepwhole.conversation.context import ViewMode
-from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
+from keepwhole.exchange.outgoing_request import EVERYTHING, HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account
@@ -240,7 +240,7 @@ class Exchange:
         """What is sent of a request; one that counts leaves no trace, one without a record is sent as it came."""
         mode = ViewMode(
             records=not self._endpoint.counts,
-            restores=self.identity.purpose == "compaction",
+            restores=self.identity.purpose == "compaction" or self._cannot_recall(),
             may_settle=self._may_settle,
             branch=self.identity.branch,
             client_compacts=self.identity.client_compacts,
@@ -250,7 +250,15 @@ class Exchange:
             is_record_read=self._is_record_read,
         )
         self._is_record_read = None
-        return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None)
+        policy = EVERYTHING if self._cannot_recall() else None
+        return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None, policy)
+
+    def _cannot_recall(self) -> bool:
+        """Whether a request has no tools, so that a notice would name one that the model cannot call: such a request is
+        sent whole, as far as the window allows."""
+        session = self._session
+        by_tools = session.settings.mode == "on" and session.recall_by == "tools"
+        return by_tools and not self.offers and not self.dialect.tool_names(self._request.fields)
 
     # What comes back
 

@@ -55,13 +55,13 @@ class OutgoingRequest:
 
 
 def view_request(
-    session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None
+    session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None, policy: str | None = None
 ) -> OutgoingRequest:
-    """Make what is sent of a request; without a `mode` it is sent as it came."""
+    """Make what is sent of a request; without a `mode` it is sent as it came, without a `policy` by the session's."""
     if mode is None:
         body, account = data if isinstance(data, bytes) else data.data, Account(policy="", mode="off")
     else:
-        projection = session.projection(data, explained=False, view_mode=mode)
+        projection = session.projection(data, policy=policy, explained=False, view_mode=mode)
         body, account = projection.messages, projection.account
     at = session.billing.now()
     return OutgoingRequest(session, endpoint, _with_marker(session, endpoint, body, account), account, at)
@@ -92,6 +92,8 @@ def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last
     return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)
 
 
+EVERYTHING = "everything"
+"""The policy under which every result is sent whole."""
 TOOL = "keepwhole_round"
 """The tool name of a round on record. The round is in the entry's header, so that no search shows it to a model."""
 

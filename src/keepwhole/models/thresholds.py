@@ -8,7 +8,11 @@ from keepwhole.errors import ConfigError, UsageError
 Level: TypeAlias = Literal["normal", "warn", "compact", "hard"]
 
 _WORDS: tuple[tuple[Level, str, str], ...] = (
-    ("warn", "Warning", "From here on old results are shown shorter; nothing is lost and nothing needs to be done."),
+    (
+        "warn",
+        "Warning",
+        "The window fills up; this changes nothing, since the policy shows old results shorter at any share.",
+    ),
     (
         "compact",
         "Compaction",
@@ -17,7 +21,7 @@ _WORDS: tuple[tuple[Level, str, str], ...] = (
     (
         "hard",
         "Hard limit",
-        "From here on a request is made to fit before it is sent, since the provider may refuse it.",
+        "From here on this is done too where the client compacts by itself and has not done so in time.",
     ),
 )
 
@@ -54,7 +58,7 @@ class Thresholds(Value):
     compact: float = 0.90
     """Share of the window from which the oldest steps are replaced by a summary."""
     hard: float = 0.95
-    """Share of the window from which a request is made to fit before it is sent."""
+    """Share of the window from which that is done too where the client compacts by itself."""
 
     def _check(self) -> None:
         for name in self.fields:

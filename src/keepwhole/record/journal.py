@@ -38,7 +38,7 @@ from typing import NamedTuple
 
 from keepwhole.canonical.body import BLOCK, digest_of, measure
 from keepwhole.canonical.entry import Decision, Entry, Result
-from keepwhole.canonical.guard import truncation_mark
+from keepwhole.canonical.guard import is_cleared, truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.record.bills import BillLog
@@ -185,12 +185,19 @@ class Journal:
         shown = self._by_view.get(digest.hex())
         return None if shown is None else ResultMatch(shown[1], False)
 
+    def results_of_call(self, call_id: str) -> Sequence[KnownResult]:
+        """The results of a call, in order, after reading what the record has of them."""
+        if self._past is not None and call_id not in self._calls_read:
+            self._add_results(self._past.results_of_calls({call_id}))
+            self._calls_read.add(call_id)
+        return self._by_call.get(call_id, ())
+
     def is_foreign_cut(self, call_id: str, text: str) -> bool:
-        """Whether the client cut a result that is on record: the text is shorter and has a known truncation mark."""
+        """Whether the client cut or cleared a result that is on record: the text is shorter and has a known mark."""
         candidates = self._by_call.get(call_id)
         if not candidates or len(text) >= max(known.body.facts.chars for known in candidates):
             return False
-        return truncation_mark(encode(text)[0], b"") is not None
+        return is_cleared(text) or truncation_mark(encode(text)[0], b"") is not None
 
     def original_text(self, known: KnownResult) -> str | None:
         """Read the whole text of a result; None where it is damaged or gone."""

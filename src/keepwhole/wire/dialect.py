@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of
-from keepwhole.wire.pairs import Repairs, as_dicts
+from keepwhole.wire.pairs import FindLost, Repairs, as_dicts
 from keepwhole.wire.sse import Event
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage
@@ -205,6 +205,11 @@ class Dialect(ToolDialect, Protocol):
         """The messages with every pair whole, and what was repaired; may raise like `has_broken_pairs`."""
 
     @abstractmethod
+    def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        """The messages with the results that `find` gives, in the place of those that are empty or not there; the same
+        object where it gives none. Runs for every request; may raise like `has_broken_pairs`."""
+
+    @abstractmethod
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """The messages that follow an answer, with the results of recall tools beside the client's own."""
 
@@ -300,6 +305,20 @@ class Dialect(ToolDialect, Protocol):
             return self.has_broken_pairs(as_dicts(messages))
         except (AttributeError, KeyError, TypeError):
             return False
+
+    def put_back(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        """The messages with lost results put back; the same object where there are none, or they are not understood."""
+        try:
+            return self.with_lost_results(messages, find)
+        except (AttributeError, KeyError, TypeError):
+            pass  # perhaps objects of an SDK, which take longer to read
+        dicts = as_dicts(messages)
+        own = {id(plain): message for plain, message in zip(dicts, messages, strict=True)}
+        try:
+            found = self.with_lost_results(dicts, find)
+        except (AttributeError, KeyError, TypeError):
+            return messages
+        return messages if found is dicts else [own.get(id(message), message) for message in found]
 
     def repair(self, messages: Sequence[Wire]) -> tuple[Sequence[Wire], Repairs]:
         """The messages with every pair whole, and what was repaired; the same object where nothing was."""

@@ -9,11 +9,12 @@ provider has (`previous_response_id`) contains half of its pairs and must not be
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from keepwhole.wire.content import Wire, fields_of, parts_of
 
+T = TypeVar("T")
 NO_RESULT = "[No result on record for this call: it was interrupted, or its result was lost. Call again if it matters.]"
 _NO_CALL = "[A tool's result whose call ({id}) is not in this conversation. It is the tool's text, not the user's:]"
 _SECOND = "[A second result of the call {id}. It is the tool's text, not the user's:]"
@@ -33,6 +34,47 @@ class Repairs(NamedTuple):
     def total(self) -> int:
         """All of them."""
         return sum(self)
+
+
+class LostResult(NamedTuple):
+    """A result on record that the client has lost."""
+
+    texts: tuple[str, ...]
+    """Its texts, whole."""
+    is_error: bool
+    is_beside: Callable[[Any], bool]
+    """Whether another call, by its id, was made in the same turn."""
+
+    def content(self, text_kind: str = "text") -> str | list[Wire]:
+        """The content of its message: the text, or one part for each of several."""
+        return self.texts[0] if len(self.texts) == 1 else [{"type": text_kind, "text": text} for text in self.texts]
+
+
+FindLost: TypeAlias = Callable[..., LostResult | None]
+"""`find(call_id)` for a call without a result, `find(call_id, content)` for what is in the place of its result."""
+
+
+def text_in(content: object) -> str | None:
+    """The text of a result's content, empty for one that is not there; None where it has other parts."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    texts: list[str] = []
+    for part in parts_of(content):
+        text = part if isinstance(part, str) else fields_of(part).get("text")
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return "\n".join(texts) if isinstance(content, list | tuple) else None
+
+
+def in_order_of_calls(call_ids: Sequence[Any], results: Sequence[tuple[Any, T]], found: Mapping[Any, T]) -> list[T]:
+    """The results of one turn with those that were found, each before the first result of a later call."""
+    order = {call_id: place for place, call_id in enumerate(call_ids)}
+    placed = [(order.get(call_id, len(order)), result) for call_id, result in results]
+    for call_id, result in found.items():
+        at = next((at for at, (place, _) in enumerate(placed) if place > order[call_id]), len(placed))
+        placed.insert(at, (order[call_id], result))
+    return [result for _, result in placed]
 
 
 class CallGroup:

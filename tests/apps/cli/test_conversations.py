@@ -128,6 +128,12 @@ def test_status_names_its_three_thresholds(cli: Cli, viewed: dict[str, Any]) -> 
     report = cli.json("status")
     assert report["results"] == 2
     assert report["tokens_shown"] < report["tokens_whole"]
+    assert [line["label"] for line in report["thresholds"]] == [
+        "Warning at 75 %",
+        "Compaction at 90 %",
+        "Hard limit at 95 %",
+    ]
+    assert report["counted"] == "results"
 
 
 def test_rolling_context_is_switched_and_remembered(cli: Cli) -> None:

@@ -88,3 +88,17 @@ def test_other_commands_see_results_and_no_requests(cli: Cli, ids: tuple[str, st
     assert cli("show", "2").returncode == cli("show", ids[0]).returncode == 3
     assert cli("trace", "show", ids[0]).returncode == 3
     assert cli("sessions", "verify").returncode == 0
+
+
+def test_status_counts_the_last_request_in_the_window_of_its_model(cli: Cli) -> None:
+    (cli.folder / "keepwhole.yaml").write_text("models: {small-model: {window: 6000}}")
+    store = SqliteStore(str(cli.folder / "home"))
+    session = Session("work", store=store, workspace=str(cli.folder))
+    session.keep("bash", {"command": "ls"}, "a.txt")
+    facts = RequestFacts("anthropic", "small-model", "main", tokens_whole=60_000, tokens_sent=5_400)
+    assert RequestLog(session).add(BODY, facts) is not None
+    store.close()
+    report = cli.json("status")
+    assert (report["tokens_shown"], report["tokens_whole"], report["window"]) == (5_400, 60_000, 6_000)
+    assert (report["level"], report["counted"]) == ("compact", "request")
+    assert [line["reached"] for line in report["thresholds"]] == [True, True, False]

@@ -65,6 +65,18 @@ def test_in_the_shadow_everything_is_said_to_have_been_sent() -> None:
     assert "keepwhole_proxy_decisions_total 0\n" in metrics
 
 
+def test_in_the_shadow_headers_and_metrics_say_what_would_be_left_out() -> None:
+    headers, _, metrics = _asked([], mode="shadow")
+    assert headers["x-keepwhole-would-edit"] == "1"
+    whole, would = int(headers["x-keepwhole-tokens-whole"]), int(headers["x-keepwhole-would-send"])
+    assert would < whole / 2
+    assert f"keepwhole_proxy_shadow_tokens_saved_total {whole - would}\n" in metrics
+    assert "keepwhole_proxy_shadow_edited_total 1\n" in metrics
+    headers, _, metrics = _asked([], session="other")
+    assert "x-keepwhole-would-send" not in headers
+    assert not [line for line in metrics.splitlines() if line.startswith("keepwhole_proxy_shadow")]
+
+
 def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
     told: list[ProxiedRequest] = []
     first = _request() | {"messages": [{"role": "user", "content": "go"}]}

@@ -8,7 +8,7 @@ from typing import Any, final
 from keepwhole.canonical.steps import Ties, ties_of
 from keepwhole.wire.content import Json, Wire, field_of, fields_of, parts_of
 from keepwhole.wire.dialect import Dialect, Names, Reply
-from keepwhole.wire.pairs import Repairs
+from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.request_body import RequestBody
 from keepwhole.wire.sse import Events, written
 from keepwhole.wire.tools import ToolCall, ToolSpec
@@ -76,6 +76,9 @@ class TurnsDialect(Dialect):
 
     def with_whole_pairs(self, messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
         return own.with_whole_pairs(messages)
+
+    def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        return own.with_lost_results(messages, find)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         return [*results, *messages]

@@ -5,7 +5,7 @@ from typing import Any
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.content import Json, Wire, json_text
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, Repairs
+from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs
 
 ROLES = {"human": "user", "model": "assistant"}
 
@@ -28,6 +28,19 @@ def read_reply(body: Json, names: Names) -> Reply:
 
 def has_broken_pairs(items: Any) -> bool:
     return with_whole_pairs(items)[1].total > 0
+
+
+def with_lost_results(items: Any, find: FindLost) -> Any:
+    """An empty output is filled again, and an output that is not there follows its call."""
+    answered = {item["for"] for item in items if item["kind"] == "output"}
+    whole: list[Wire] = []
+    for item in items:
+        if item["kind"] == "output" and (found := find(item["for"], item["body"])) is not None:
+            item = {**item, "body": found.content()}
+        whole.append(item)
+        if item["kind"] == "call" and item["id"] not in answered and (found := find(item["id"])) is not None:
+            whole.append({"kind": "output", "for": item["id"], "body": found.content()})
+    return items if whole == items else whole
 
 
 def with_whole_pairs(items: Any) -> tuple[list[Wire], Repairs]:

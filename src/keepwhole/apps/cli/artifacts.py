@@ -7,8 +7,8 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_action, add_part
+from keepwhole.apps.cli.recall_command import RecallCommand, check_range
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import parse_chars, parse_lines
 from keepwhole.store.protocol import CollectsOrphans, SessionInfo, body_of, entry_of, result_of
@@ -89,7 +89,8 @@ def show_artifact(args: argparse.Namespace) -> int:
         if result.media_type != "text/plain":
             text = binary(result.media_type, reader.facts.size, reader.facts.digest)
         else:
-            text = page(reader, RecallCall(args.id), asked, limit)
+            check_range(reader, asked)
+            text = page(reader, RecallCommand(args.id, "keepwhole artifacts show"), asked, limit)
     context.close()
     if args.json:
         screen.print_json({"id": args.id, "tool": result.tool, "content": text})

@@ -88,13 +88,25 @@ class CommandContext:
         return next((info for info in sessions if _inside(here, info.workspace)), sessions[0])
 
     def find_session(self, name: str) -> SessionInfo:
-        """The session called `name`, or the only one whose name begins with it."""
-        exact = self.store.session(name)
-        near = [exact] if exact else [info for info in self.store.sessions() if info.name.startswith(name)]
+        """The session called `name`, else the only one that a client calls so, else the only one that begins so."""
+        near = self._near(name)
         if len(near) != 1:
             what = "Several sessions begin with" if near else "No session is named"
             raise NotFound(f"{what} `{name}`. List them with `keepwhole sessions list`.")
         return near[0]
+
+    def _near(self, name: str) -> list[SessionInfo]:
+        """The sessions that `name` may mean; the proxy calls the session `name` of an owner `name@owner`."""
+        exact = self.store.session(name)
+        if exact:
+            return [exact]
+        near = [info for info in self.store.sessions() if info.name.startswith(name)]
+        return [info for info in near if info.name.startswith(f"{name}@")] or near
+
+    def _names_asked(self) -> list[str]:
+        """The names of the sessions in which an id is looked for: those asked for, else all."""
+        near = self._near(self._asked) if self._asked else self.store.sessions()
+        return [info.name for info in near]
 
     def session(self, name: str) -> Session:
         """A session in this store."""
@@ -118,8 +130,7 @@ class CommandContext:
 
     def find_result(self, any_id: str) -> Row:
         """The result with this id: in the session asked for, else anywhere in the record."""
-        names = [self._asked] if self._asked else [info.name for info in self.store.sessions()]
-        for name in names:
+        for name in self._names_asked():
             row = self.store.find(name, any_id)
             if row is not None:
                 return row
@@ -127,8 +138,7 @@ class CommandContext:
 
     def session_with(self, kind: str, trace_id: str) -> str | None:
         """The name of the session with an entry of this kind and id: the one asked for, or any."""
-        names = [self._asked] if self._asked else [info.name for info in self.store.sessions()]
-        return next((name for name in names if self.store.newest(name, kind, trace_id) is not None), None)
+        return next((name for name in self._names_asked() if self.store.newest(name, kind, trace_id) is not None), None)
 
     def close(self) -> None:
         """Close the store."""

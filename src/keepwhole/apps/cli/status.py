@@ -6,7 +6,7 @@ from keepwhole.apps import request_figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.stated_cost import StatedCost, state_cost
-from keepwhole.exchange.request_log import RequestLog
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
@@ -17,7 +17,9 @@ _WIDTH = 40
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser)
-    parser.add_argument("--model", metavar="NAME", help="whose window is meant (default: 200,000 tokens)")
+    parser.add_argument(
+        "--model", metavar="NAME", help="whose window is meant (default: the last request's, else 200,000 tokens)"
+    )
     parser.set_defaults(act=status)
 
 
@@ -34,21 +36,30 @@ def status(args: argparse.Namespace) -> int:
             whole += entry.facts.chars
         elif entry.kind == "decision":
             shown[row.trace_id] = decision_of(row).shown_chars
-    cost = _cost(context, info.name)
+    steps = request_figures.turns(RequestLog(context.session(info.name)).all())
+    cost = _cost(context, steps)
     context.close()
     settings = context.settings
-    window = profile_for(args.model, settings.models).window
-    state = settings.thresholds.indicator(estimate_from_length(sum(shown.values())), window)
+    last = steps[-1].request if steps else None
+    model = args.model or (last.model if last is not None else None)
+    window = profile_for(model, settings.models).window
+    tokens, tokens_whole = estimate_from_length(sum(shown.values())), estimate_from_length(whole)
+    counted = "results" if last is None else "request"
+    if steps:
+        tokens, tokens_whole = (round(size) for size in request_figures.sizes(steps[-1]))
+    state = settings.thresholds.indicator(tokens, window)
     if args.json:
         screen.print_json(
             {
                 "session": info.name,
                 "results": len(shown),
                 "tokens_shown": state.tokens,
-                "tokens_whole": estimate_from_length(whole),
+                "tokens_whole": tokens_whole,
                 "window": window,
                 "share": state.share,
                 "level": state.level,
+                "thresholds": [line._asdict() for line in state.lines],
+                "counted": counted,
                 "input": None if cost is None else cost.as_dict,
             }
         )
@@ -56,7 +67,8 @@ def status(args: argparse.Namespace) -> int:
     filled = min(_WIDTH, round(state.share * _WIDTH))
     screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {settings.policy}, {settings.mode}")
     screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
-    screen.say(f"Whole, they would take ≈ {estimate_from_length(whole):,} tokens. Other words are not counted.\n")
+    what = "The last request" if last is not None else "The results alone, since no request is on record"
+    screen.say(f"{what}: whole, that would be ≈ {tokens_whole:,} tokens.\n")
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
     if cost is not None:
@@ -64,8 +76,7 @@ def status(args: argparse.Namespace) -> int:
     return 0
 
 
-def _cost(context: CommandContext, name: str) -> StatedCost | None:
+def _cost(context: CommandContext, steps: list[LoggedRequest]) -> StatedCost | None:
     """The cost of the session's requests; None where no provider billed them."""
-    steps = RequestLog(context.session(name)).all()
     cost = request_figures.cost_of(steps, lambda model: profile_for(model, context.settings.models))
     return None if cost is None else state_cost(cost)

@@ -1,15 +1,15 @@
 """`keepwhole trace show TRACE_ID`: one call of a tool, its outcome and its raw output, paged."""
 
 import argparse
-import shlex
 from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_action, add_part
-from keepwhole.recall.answer import RecallCall
+from keepwhole.apps.cli.recall_command import RecallCommand, check_range
+from keepwhole.canonical.media import TEXT
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.recall.get_task_trace import call_heading
-from keepwhole.recall.ranges import parse_chars
+from keepwhole.recall.ranges import parse_chars, parse_lines
 from keepwhole.store.protocol import Row, body_of, result_of
 
 
@@ -24,19 +24,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     showing.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
     showing.add_argument("--context", metavar="N", help="lines round each match")
     showing.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
-
-
-class _Command(RecallCall):
-    """The command that shows the next part, in place of a model's call."""
-
-    def text(self, **more: object) -> str:
-        """The command in full."""
-        given = {**dict(self.given), **more}
-        start, length = given.pop("start_char", None), given.pop("length", None)
-        if isinstance(start, int):
-            given["chars"] = f"{start}-{start + length}" if isinstance(length, int) else f"{start}-"
-        words = [f"--{key}" if value is True else f"--{key} {shlex.quote(str(value))}" for key, value in given.items()]
-        return " ".join(["keepwhole trace show", self.id, *words])
 
 
 def show_trace(args: argparse.Namespace) -> int:
@@ -55,7 +42,11 @@ def show_trace(args: argparse.Namespace) -> int:
 def _report(context: CommandContext, row: Row, args: argparse.Namespace) -> dict[str, Any]:
     result = result_of(row)
     with context.store.open(body_of(row)) as reader:
-        call = _Command(args.id)
+        call = RecallCommand(args.id, "keepwhole trace show")
+        if result.media_type == TEXT and not args.path:
+            check_range(
+                reader, parse_lines(args.lines) if args.lines else parse_chars(args.chars) if args.chars else None
+            )
         answer = read_artifact(reader, result.media_type, call, _call_arguments(args), context.settings.retrieval_limit)
         about = call_heading(result, reader)
     known = {name: getattr(result, name) for name in ("tool", "arguments", "turn", "call_id", "exit_code", "is_error")}

@@ -244,7 +244,7 @@ def policies(settings: Settings) -> dict[str, Any]:
     )
     rows.append(_row("tools.truncation.head_ratio", truncation.head_ratio, _sentences(type(truncation))["head_ratio"]))
     return {
-        "policies": [*BUILT_IN, EVERYTHING, *PEERS],
+        "policies": list(dict.fromkeys((*BUILT_IN, EVERYTHING, *PEERS))),
         "presets": list(PRESETS),
         "now": {"policy": settings.policy, "preset": settings.preset, "mode": settings.mode},
         "settings": rows,

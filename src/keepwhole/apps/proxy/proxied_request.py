@@ -12,6 +12,7 @@ from typing import NamedTuple
 from keepwhole.apps.proxy.credentials import Credential, CredentialMask
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import Outcome
+from keepwhole.policies.account import Account
 from keepwhole.wire.dialects import Endpoint
 from keepwhole.wire.usage import Usage
 
@@ -99,6 +100,7 @@ class ProxiedRequest:
         if exchange.has_record:
             figures |= {"session": exchange.session, "edited": account.edited}
             figures |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent}
+            figures |= _would_be(exchange.account) if account.mode == "shadow" else {}
         figures |= {"decisions": account.new_decisions} if account.new_decisions else {}
         figures |= {"unstored": account.unstored} if account.unstored else {}
         if exchange.count:
@@ -140,3 +142,8 @@ def _outcome(exchange: Exchange, answer: Answer, data: bytes) -> Outcome:
         return "refused"
     is_complete = not answer.is_cut and exchange.dialect.is_whole(data, answer.is_stream)
     return "complete" if is_complete else "incomplete"
+
+
+def _would_be(account: Account) -> dict[str, object]:
+    """What would be shown otherwise, and sent, if it were not the shadow."""
+    return {"would-edit": account.edited, "would-send": account.tokens_sent}

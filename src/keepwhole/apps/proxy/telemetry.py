@@ -24,6 +24,8 @@ _HELP = {
     "first_byte_seconds_total": "Seconds until their first byte.",
     "tokens_whole_total": "Tokens that clients meant to send, about.",
     "tokens_sent_total": "Tokens that were sent of these, about.",
+    "shadow_tokens_saved_total": "Tokens that would not have been sent if it were not the shadow, about.",
+    "shadow_edited_total": "Results in requests that would have been shown otherwise if it were not the shadow.",
     "input_tokens_total": "Tokens that providers billed as input.",
     "cached_tokens_total": "Tokens of these that came from their caches.",
     "foreseen_cached_tokens_total": "Tokens that should have come from their caches.",
@@ -64,6 +66,9 @@ class Counters:
             account = exchange.account.as_sent
             self._add("tokens_whole_total", account.tokens_whole)
             self._add("tokens_sent_total", account.tokens_sent)
+            if account.mode == "shadow":
+                self._add("shadow_tokens_saved_total", exchange.account.tokens_saved)
+                self._add("shadow_edited_total", exchange.account.edited)
             self._add("decisions_total", account.new_decisions)
             self._add("unstored_total", account.unstored)
             self._add("recall_rounds_total", exchange.count)

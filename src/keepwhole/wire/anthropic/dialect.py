@@ -28,7 +28,7 @@ from keepwhole.wire.content import (
     words_in,
 )
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
-from keepwhole.wire.pairs import Repairs
+from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage, streamed_body
@@ -122,6 +122,10 @@ class AnthropicDialect(Dialect):
     def with_whole_pairs(self, messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
         """Results open the user's message after the one that called."""
         return own.with_whole_pairs(messages)
+
+    def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        """Each where its dialect wants it; those of one turn in the order of its calls."""
+        return own.with_lost_results(messages, find)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """All results of a turn are in one message."""

@@ -24,9 +24,10 @@ from keepwhole.wire.content import (
     size_of,
 )
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, Repairs
+from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 _LISTS: Any = (list, tuple)
+_NOTHING_SAID: Wire = {"role": "user", "content": []}
 _BETWEEN = "[Messages in between are part of the summary above.]"
 
 
@@ -191,6 +192,65 @@ def _add_missing(group: CallGroup, whole: list[Wire], first: int) -> None:
     given = contents(whole[first])
     lead = next((place for place, block in enumerate(given) if block.get("type") != "tool_result"), len(given))
     whole[first] = {**whole[first], "content": [*given[:lead], *blocks, *given[lead:]]}
+
+
+def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+    """The messages with lost results put back: they open the user's message after the one that called."""
+    whole: list[Wire] = []
+    calls: list[Any] = []
+    is_changed = False
+    for at, message in enumerate(messages):
+        is_users = message["role"] != "assistant"
+        after = message if not calls or is_users else _NOTHING_SAID
+        found = _with_lost_blocks(after, calls, find) if is_users or calls else None
+        if found is not None:
+            whole.append(found)
+            is_changed = True
+        elif is_users:
+            whole.append(message)
+        if not is_users:
+            whole.append(message)
+        content: Any = message["content"]
+        is_list = not is_users and content.__class__ is list
+        calls = [block["id"] for block in content if block["type"] == "tool_use"] if is_list else []
+        if calls and at == len(messages) - 1:
+            found = _with_lost_blocks(_NOTHING_SAID, calls, find)
+            whole += [] if found is None else [found]
+            is_changed = is_changed or found is not None
+    return whole if is_changed else messages
+
+
+def _with_lost_blocks(message: Wire, calls: Sequence[Any], find: FindLost) -> Wire | None:
+    """A user's message after these calls with the results that it lacks; None where nothing was found."""
+    content: Any = message["content"]
+    is_changed = False
+    results: list[tuple[Any, Wire]] = []
+    others: list[Wire] = []
+    for block in content if content.__class__ is list else contents(message) if calls else ():
+        if block["type"] != "tool_result":
+            others.append(block)
+            continue
+        call_id = block["tool_use_id"]
+        found = find(call_id, block.get("content"))
+        is_changed = is_changed or found is not None
+        results.append((call_id, block if found is None else {**block, "content": found.content()}))
+    missing = dict.fromkeys(calls)
+    for call_id, _ in results:
+        missing.pop(call_id, None)
+    given = {call_id: found for call_id in missing if (found := find(call_id)) is not None}
+    built = {
+        call_id: {**result_block(call_id, "", found.is_error), "content": found.content()}
+        for call_id, found in given.items()
+    }
+    if not is_changed and not built:
+        return None
+    if not built:
+        replaced = iter(result for _, result in results)
+        return {
+            **message,
+            "content": [next(replaced) if block["type"] == "tool_result" else block for block in content],
+        }
+    return {**message, "content": [*in_order_of_calls(calls, results, built), *others]}
 
 
 def result_block(call_id: str | None, content: str, is_error: bool) -> Json:

@@ -14,7 +14,7 @@ from keepwhole.wire.content import Json, Wire, field_of, fields_of, parts_of, ro
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
 from keepwhole.wire.openai_chat import messages as own
 from keepwhole.wire.openai_chat.stream import ChatStream
-from keepwhole.wire.pairs import Repairs
+from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage, openai_usage, streamed_body
@@ -110,6 +110,10 @@ class ChatDialect(Dialect):
     def with_whole_pairs(self, messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
         """Results follow the message that called."""
         return own.with_whole_pairs(messages)
+
+    def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        """Each where its dialect wants it; those of one turn in the order of its calls."""
+        return own.with_lost_results(messages, find)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """Each result is a message."""

@@ -21,7 +21,7 @@ from keepwhole.wire.content import (
     spoken,
 )
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, Repairs
+from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 BREAK = "\n\n"
 """Between the words of two rounds, since a message has one text for all of them."""
@@ -141,6 +141,35 @@ def _end_turn(group: CallGroup, whole: list[Wire], notes: list[Wire]) -> None:
         text = "\n".join(str(block.get("text")) for block in notes)
         whole.append({"role": "user", "content": text if is_text else list(notes)})
         notes.clear()
+
+
+def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+    """The messages with lost results put back: they follow the message that called."""
+    whole: list[Wire] = []
+    calls: list[Any] = []
+    results: list[tuple[Any, Wire]] = []
+    is_changed = False
+    for message in (*messages, None):
+        if message is not None and message["role"] == "tool":
+            call_id = message["tool_call_id"]
+            found = find(call_id, message.get("content"))
+            if found is not None:
+                message, is_changed = {**message, "content": found.content()}, True
+            results.append((call_id, message))
+            continue
+        missing = dict.fromkeys(calls) if calls else {}
+        for call_id, _ in results:
+            missing.pop(call_id, None)
+        given = {call_id: found for call_id in missing if (found := find(call_id)) is not None}
+        built = {
+            call_id: {**result_message(call_id, ""), "content": found.content()} for call_id, found in given.items()
+        }
+        whole += in_order_of_calls(calls, results, built) if built else [result for _, result in results]
+        is_changed = is_changed or bool(built)
+        if message is not None:
+            whole.append(message)
+            calls, results = [call["id"] for call in message.get("tool_calls") or ()], []
+    return whole if is_changed else messages
 
 
 def result_message(call_id: str | None, content: str) -> Json:

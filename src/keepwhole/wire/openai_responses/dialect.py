@@ -14,7 +14,7 @@ from keepwhole.wire.content import Json, Wire, field_of, fields_of, kind_of_part
 from keepwhole.wire.dialect import Dialect, Names, Reply
 from keepwhole.wire.openai_responses import messages as own
 from keepwhole.wire.openai_responses.stream import ResponsesStream
-from keepwhole.wire.pairs import Repairs
+from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage, openai_usage, streamed_body
@@ -114,6 +114,10 @@ class ResponsesDialect(Dialect):
     def with_whole_pairs(self, messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
         """Notices follow the run of calls that got no result."""
         return own.with_whole_pairs(messages)
+
+    def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        """Each where its dialect wants it; those of one turn in the order of its calls."""
+        return own.with_lost_results(messages, find)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """Each result is an item."""

@@ -24,7 +24,7 @@ from keepwhole.wire.content import (
     text_of,
 )
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, Repairs
+from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 _ANSWERED_BY = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 """The output of each type of call that plain text may answer."""
@@ -204,6 +204,49 @@ def with_whole_pairs(items: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
             group.waiting[call_id] = None
     _end_run(whole, missing, notes)
     return whole, group.repairs
+
+
+def with_lost_results(items: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+    """The items with lost results put back: they follow the run of calls that they answer."""
+    answered = {item.get("call_id") for item in items if item.get("type") in _TEXT_OUTPUTS}
+    has_references = any(item.get("type") == "item_reference" for item in items)
+    whole: list[Wire] = []
+    calls: dict[Any, str] = {}
+    results: list[tuple[Any, Wire]] = []
+    is_changed = False
+
+    def ends_turn(call_id: Any) -> bool:
+        """Whether a call is of a later turn than the one before it, whose result is lost."""
+        before = next(reversed(calls), None)
+        lost = find(before) if before is not None and before not in answered else None
+        return lost is not None and not lost.is_beside(call_id)
+
+    for item in (*items, None):
+        kind = None if item is None else item.get("type")
+        if item is not None and kind in _TEXT_OUTPUTS:
+            found = find(item.get("call_id"), item.get("output"))
+            if found is not None:
+                item, is_changed = {**item, "output": found.content("input_text")}, True
+            results.append((item.get("call_id"), item))
+            continue
+        if results or kind not in _ANSWERED_BY or (item is not None and ends_turn(item.get("call_id"))):
+            built = {} if has_references else _lost_outputs(calls, answered, find)
+            whole += in_order_of_calls(list(calls), results, built) if built else [result for _, result in results]
+            is_changed = is_changed or bool(built)
+            calls, results = {}, []
+        if item is not None:
+            whole.append(item)
+            if kind in _ANSWERED_BY:
+                calls[item.get("call_id")] = _ANSWERED_BY[str(kind)]
+    return whole if is_changed else items
+
+
+def _lost_outputs(calls: Mapping[Any, str], answered: set[Any], find: FindLost) -> dict[Any, Wire]:
+    given = {call_id: found for call_id in calls if call_id not in answered and (found := find(call_id)) is not None}
+    return {
+        call_id: {"type": calls[call_id], "call_id": call_id, "output": found.content("input_text")}
+        for call_id, found in given.items()
+    }
 
 
 def _unanswered(items: Sequence[Wire]) -> set[int]:

@@ -1,0 +1,129 @@
+"""Results that a client has lost: it dropped the message, emptied it, or put `null` in its place.
+
+Owns: which results on record a conversation has lost, and which of them are put back.
+Must not know: how a dialect spells a result (`wire`), how a result is shown (`pipeline`).
+
+Theory of operation. Before messages are viewed, each lost result is put back whole, as it is on record. From there on
+it is a result like any other: the decision on record is applied to it, so it is sent as it was sent before, and it is
+not stored again.
+
+A result is lost where its call is in the messages, its place is empty, and the record has a result of that very call:
+the same id, tool and arguments. Where two calls in the messages have the same id, nobody can tell which of them a
+result on record belongs to, so nothing is put back. A tool that returns nothing has nothing else on record, so its
+result stays empty.
+
+What a client cut or cleared on purpose, with a mark of its own, is put back by `hydrate` only. A view sends the mark,
+since that is what the client would send with `mode: off`: a whole result would cost more, and the client counts on the
+room.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from keepwhole.canonical.guard import is_blank
+from keepwhole.canonical.message import Call, Path
+from keepwhole.errors import StoreError
+from keepwhole.record.journal import Journal
+from keepwhole.record.known_result import KnownResult
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
+from keepwhole.wire.edits import apply
+from keepwhole.wire.pairs import LostResult, text_in
+
+IsLost: TypeAlias = Callable[[str, str], bool]
+"""Whether the text in the place of a call's result says that the result is lost."""
+
+
+def with_lost_results(messages: Sequence[Any], journal: Journal, *, continues: bool = False) -> Sequence[Any]:
+    """The messages with lost results put back whole; the same object where none is lost.
+
+    A request that `continues` another one has half of its pairs, so none of its calls lacks a result.
+    """
+    finder = _Finder(messages, journal, lambda _, text: is_blank(text), continues)
+    return (dialect_of(messages) or DEFAULT).put_back(messages, finder.find)
+
+
+def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
+    """The messages with every result whole that the record has."""
+
+    def is_lost(call_id: str, text: str) -> bool:
+        return is_blank(text) or (bool(journal.results_of_call(call_id)) and journal.is_foreign_cut(call_id, text))
+
+    finder = _Finder(messages, journal, is_lost, continues=False)
+    messages = (dialect_of(messages) or DEFAULT).put_back(messages, finder.find)
+    decoded = ((index, decode_message(message)) for index, message in enumerate(messages))
+    texts = [(index, returned) for index, message in decoded for returned in message.returned]
+    matches = journal.match_all([(returned.call_id, returned.text) for _, returned in texts])
+    edits: dict[int, list[tuple[Path, str]]] = {}
+    for (index, returned), match in zip(texts, matches, strict=True):
+        original = None if match is None or match.is_whole else journal.original_text(match.known)
+        if original is not None:
+            edits.setdefault(index, []).append((returned.path, original))
+    return apply(messages, edits).messages
+
+
+class _Finder:
+    """Finds lost results of one list of messages."""
+
+    def __init__(self, messages: Sequence[Any], journal: Journal, is_lost: IsLost, continues: bool) -> None:
+        self._messages, self._journal, self._is_lost = messages, journal, is_lost
+        self._continues = continues
+        self._calls: dict[str, list[Call]] | None = None
+
+    def find(self, call_id: Any, *content: object) -> LostResult | None:
+        """The lost result of a call, given what is in its place, or nothing where its message was dropped."""
+        if not isinstance(call_id, str) or (self._continues and not content):
+            return None
+        text = text_in(content[0]) if content else None
+        if content and text is None:
+            return None
+        try:
+            if text is not None and not self._is_lost(call_id, text):
+                return None
+            known = self._journal.results_of_call(call_id)
+            if not known or (text is not None and self._journal.match(call_id, text) is not None):
+                return None
+            return self._read(self._of_this_call(call_id, known))
+        except StoreError:
+            return None
+
+    def _of_this_call(self, call_id: str, known: Sequence[KnownResult]) -> list[KnownResult]:
+        """The results of a call: all texts of the newest one that is of the same tool with the same arguments."""
+        calls = self._calls_in_messages().get(call_id, [])
+        if len(calls) > 1:
+            return []
+        found = [one for one in known if not calls or _is_result_of(one, calls[0])]
+        return [
+            one for one in found if (one.result.at, one.result.turn) == (found[-1].result.at, found[-1].result.turn)
+        ]
+
+    def _calls_in_messages(self) -> dict[str, list[Call]]:
+        if self._calls is None:
+            self._calls = {}
+            for message in self._messages:
+                for call in decode_message(message).calls:
+                    self._calls.setdefault(call.call_id, []).append(call)
+        return self._calls
+
+    def _read(self, known: Sequence[KnownResult]) -> LostResult | None:
+        texts = [text for one in known if (text := self._journal.original_text(one)) is not None]
+        if not any(texts) or len(texts) < len(known):
+            return None
+        turn = known[-1].result.turn
+
+        def is_beside(call_id: Any) -> bool:
+            return turn is None or any(one.result.turn == turn for one in self._journal.results_of_call(call_id))
+
+        return LostResult(tuple(texts), any(one.result.is_error for one in known), is_beside)
+
+
+def _is_result_of(known: KnownResult, call: Call) -> bool:
+    arguments = _parsed(known.result.arguments)
+    return known.result.tool == call.tool and (not arguments or arguments == _parsed(call.arguments))
+
+
+def _parsed(arguments: str | None) -> object:
+    try:
+        return json.loads(arguments or "null")
+    except (ValueError, RecursionError):
+        return arguments

@@ -1,0 +1,110 @@
+"""Every id that a command prints works with every command that takes one, however the session is named outside."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, cast
+
+import pytest
+
+from keepwhole import SqliteStore
+from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.apps.cli.parser import module_of
+from tests.apps.cli.cli import Cli
+from tests.apps.proxy.proxy_server import PATHS, ask, proxy
+from tests.apps.proxy.test_tenants import conversation
+from tests.upstream.server import upstream
+from tests.upstream.spelling import Text
+
+LONG = "".join(f"line {number} of a long output\n" for number in range(3_000))
+
+
+@pytest.fixture
+def ids(cli: Cli) -> dict[str, str]:
+    """The ids of a session that an agent named `p1` when it asked the proxy, by what they are ids of."""
+    store = SqliteStore(str(cli.folder / "home"))
+    with upstream(lambda body: [Text("fine")]) as provider, proxy(provider.url, store=store) as served:
+        for name in ("p1", "p10"):
+            headers = {"authorization": "Bearer key", "x-keepwhole-session": name}
+            body = conversation("openai_chat", LONG, call=f"call_{name}")
+            assert ask(served.port, PATHS["openai_chat"], body, headers).status == 200
+        served.rest()
+    store.close()
+    session = next(each["session"] for each in cli.json("sessions", "list") if each["session"].startswith("p1@"))
+    artifact = cli.json("artifacts", "list", "--session", session)[0]
+    sent = cli.json("sent", "--session", session)["requests"][0]["request"]["trace_id"]
+    return {"session": session, "artifact": artifact["id"], "trace": artifact["trace_id"], "request": sent}
+
+
+def commands() -> Iterator[tuple[list[str], argparse.Action, argparse.ArgumentParser]]:
+    """Every command with an argument that is an id."""
+    for name in COMMANDS:
+        parser = argparse.ArgumentParser()
+        import_module(module_of(name)).add(parser)
+        yield from _with_id([name], parser)
+
+
+def _with_id(words: list[str], parser: argparse.ArgumentParser) -> Iterator[Any]:
+    action: Any
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        if action.nargs == argparse.PARSER:
+            for name, inner in cast("dict[str, argparse.ArgumentParser]", action.choices).items():
+                yield from _with_id([*words, name], inner)
+        elif not action.option_strings and ("ID" in str(action.metavar) or action.dest == "session"):
+            yield words, action, parser
+
+
+def ids_for(words: list[str], ids: dict[str, str]) -> list[str]:
+    """What a command's id may be."""
+    if words[0] == "sessions" or words[0] == "explain":
+        return ["p1", ids["session"]]
+    return [ids["request"]] if words[0] == "sent" else [ids["artifact"], ids["trace"]]
+
+
+FOUND = [(words, parser) for words, _, parser in commands()]
+NAMES = [" ".join(words) for words, _ in FOUND]
+
+
+def test_the_commands_are_found() -> None:
+    assert {"artifacts show", "show", "trace show", "undo", "sent", "explain", "forget", "sessions show"} <= set(NAMES)
+
+
+@pytest.mark.parametrize(("words", "parser"), FOUND, ids=NAMES)
+def test_an_id_works_with_every_name_of_its_session(
+    cli: Cli, ids: dict[str, str], words: list[str], parser: argparse.ArgumentParser
+) -> None:
+    options = [option for action in parser._actions for option in action.option_strings]  # pyright: ignore[reportPrivateUsage]
+    if "--yes" in options:  # it removes what it is given, so once has to do
+        more = ["--session", "p1"] if "--session" in options and words[0] != "sessions" else []
+        done = cli(*words, ids_for(words, ids)[0], "--yes", *more)
+        assert done.returncode == 0, done.stderr
+        return
+    for given in ids_for(words, ids):
+        for name in ("p1", ids["session"]):
+            more = ["--session", name] if "--session" in options else []
+            done = cli(*words, given, *more)
+            assert done.returncode == 0, (given, name, done.stderr)
+            cli.environ["KEEPWHOLE_SESSION"] = name
+            done = cli(*words, given)
+            assert done.returncode == 0, (given, name, done.stderr)
+            del cli.environ["KEEPWHOLE_SESSION"]
+
+
+@pytest.mark.parametrize("command", ["artifacts show", "trace show"])
+def test_a_part_that_is_not_there_fails_with_a_sentence(cli: Cli, ids: dict[str, str], command: str) -> None:
+    done = cli(*command.split(), ids["artifact"], "--lines", "5000-6000")
+    assert done.returncode == 3
+    assert b"There is no line 5,000: the result has 3,000." in done.stderr
+    done = cli(*command.split(), ids["artifact"], "--chars", "9000000-9000001")
+    assert done.returncode == 3
+    assert b"There is no character 9,000,000" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["artifacts show", "trace show"])
+def test_a_page_names_the_command_that_shows_the_next(cli: Cli, ids: dict[str, str], command: str) -> None:
+    shown = json.loads(cli(*command.split(), ids["artifact"], "--json").stdout)
+    text = shown.get("content") or shown["output"]
+    following = text.rpartition("next: ")[2].strip().removesuffix("]")
+    assert following.startswith(f"keepwhole {command} {ids['artifact']} --lines ")
+    assert cli(*following.split()[1:]).returncode == 0

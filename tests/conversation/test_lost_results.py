@@ -1,0 +1,178 @@
+"""A result that is on record is never lost because a client lost it: dropped, emptied, `null`, or cleared."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from keepwhole import MemoryStore, Session
+from keepwhole.canonical.entry import Result
+from keepwhole.store.protocol import entry_of
+from keepwhole.wire.pairs import NO_RESULT
+from tests.promises.conversations import DIALECTS, call_messages, result_messages, result_texts, user_message
+
+Json = dict[str, Any]
+BLANK: list[Any] = ["dropped", None, "", [], " \n", "null", "undefined", "None", [{"type": "text", "text": ""}]]
+MARKS = [
+    "[Old tool result content cleared]",
+    "[cleared]",
+    "[cleared to save context]",
+    "<MASKED>",
+    "[[NOTE] This file read has been removed to save space in the context window. Refer to the latest file read.]",
+    "Old environment output: (120 lines omitted)",
+]
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+every_loss = pytest.mark.parametrize("loss", BLANK, ids=repr)
+
+
+def text_of(name: str, size: int = 9_000) -> str:
+    return "".join(f"{name}: line {number} of a tool's output\n" for number in range(size // 30))
+
+
+def conversation(dialect: str, *steps: tuple[str, ...]) -> list[Json]:
+    """One step for each group of calls, whose texts are long."""
+    messages = [user_message("go")]
+    for calls in steps:
+        messages += call_messages(dialect, [(name, "bash", {"command": f"make {name}"}) for name in calls])
+        messages += result_messages(dialect, [(name, text_of(name)) for name in calls])
+    return messages
+
+
+def lose(messages: list[Json], call_id: str, loss: Any) -> list[Json]:
+    """The messages without the result of a call, or with something else in its place."""
+    found: list[Json] = []
+    for message in copy.deepcopy(messages):
+        content = message.get("content")
+        if isinstance(content, list) and any(block.get("tool_use_id") == call_id for block in content):
+            kept = [_lost(block, "content", loss) for block in content if block.get("tool_use_id") == call_id]
+            others = [block for block in content if block.get("tool_use_id") != call_id]
+            blocks = others if loss == "dropped" else [*kept, *others]
+            found += [{**message, "content": blocks}] if blocks else []
+        elif call_id in (message.get("tool_call_id"), message.get("call_id")) and "name" not in message:
+            key = "output" if "output" in message else "content"
+            found += [] if loss == "dropped" else ([_lost(message, key, loss)] if key in message else [message])
+        else:
+            found.append(message)
+    return found
+
+
+def _lost(message: Json, key: str, loss: Any) -> Json:
+    return {**message, key: loss}
+
+
+def results_on_record(session: Session) -> list[str | None]:
+    headers = (entry_of(row).header for row in session.store.rows(session.id))
+    return [header.call_id for header in headers if isinstance(header, Result)]
+
+
+@every_loss
+@every_dialect
+def test_what_a_client_lost_is_hydrated_and_sent_as_it_was_sent_before(dialect: str, loss: Any) -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation(dialect, ("c1",), ("c2",), ("c3",))
+    before = session.view(messages)
+    for call_id in ("c1", "c2", "c3"):
+        lost = lose(messages, call_id, loss)
+        assert lost != messages
+        assert session.hydrate(lost) == messages
+        assert session.view(lost) == before
+    assert results_on_record(session) == ["c1", "c2", "c3"]
+
+
+@every_loss
+@every_dialect
+def test_the_same_for_requests_as_bytes_and_in_another_process(dialect: str, loss: Any) -> None:
+    store = MemoryStore()
+    messages = conversation(dialect, ("c1", "c2"), ("c3",))
+    key = "input" if dialect == "openai_responses" else "messages"
+    before = json.loads(Session("s", store=store).view(json.dumps({"model": "m", key: messages}).encode()))
+    lost = json.dumps({"model": "m", key: lose(messages, "c1", loss)}).encode()
+    assert json.loads(Session("s", store=store).view(lost)) == before
+    assert len(results_on_record(Session("s", store=store))) == 3
+
+
+@every_dialect
+def test_lost_results_go_on_being_restored_as_the_conversation_grows(dialect: str) -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation(dialect, ("c1", "c2"), ("c3",))
+    before = session.view(messages)
+    longer = conversation(dialect, ("c1", "c2"), ("c3",), ("c4",))
+    after = session.view(lose(lose(longer, "c2", "dropped"), "c3", None))
+    assert after[: len(before)] == before
+    assert after == session.view(longer)
+    assert NO_RESULT not in json.dumps(after)
+
+
+@every_dialect
+def test_a_result_that_is_empty_from_the_beginning_stays_empty(dialect: str) -> None:
+    session = Session(store=MemoryStore())
+    messages = [user_message("go"), *call_messages(dialect, [("c1", "bash", {"command": "true"})])]
+    messages += result_messages(dialect, [("c1", "")])
+    for _ in range(2):
+        assert result_texts(dialect, session.view(messages)) == [("c1", "")]
+        assert session.hydrate(messages) == messages
+    messages += [
+        *call_messages(dialect, [("c2", "bash", {"command": "rm x"})]),
+        *result_messages(dialect, [("c2", "")]),
+    ]
+    assert result_texts(dialect, session.view(messages)) == [("c1", ""), ("c2", "")]
+
+
+@every_dialect
+def test_an_empty_result_of_another_call_with_the_same_id_stays_empty(dialect: str) -> None:
+    session = Session(store=MemoryStore())
+    session.view(conversation(dialect, ("call_0",)))
+    other = [user_message("on"), *call_messages(dialect, [("call_0", "bash", {"command": "rm x"})])]
+    other += result_messages(dialect, [("call_0", "")])
+    assert result_texts(dialect, session.view(other)) == [("call_0", "")]
+    both = [*conversation(dialect, ("call_0",)), *other]
+    assert result_texts(dialect, session.view(both))[1] == ("call_0", "")
+
+
+@every_dialect
+def test_a_call_that_never_had_a_result_is_still_reported(dialect: str) -> None:
+    session = Session(store=MemoryStore())
+    messages = lose(conversation(dialect, ("c1", "c2"), ("c3",)), "c2", "dropped")
+    assert NO_RESULT in json.dumps(session.view(messages))
+
+
+def test_a_result_that_was_kept_before_it_was_appended_is_there_after_a_crash() -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation("openai_chat", ("c1",))
+    kept = session.keep(messages[1]["tool_calls"][0], messages[2]["content"])
+    assert session.hydrate(messages[:2]) == messages
+    assert session.view(messages[:2])[2]["content"] == kept.content
+
+
+def test_all_texts_of_a_result_come_back() -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation("anthropic", ("c1",), ("c2",))
+    parts = [{"type": "text", "text": text_of("a")}, {"type": "text", "text": text_of("b")}]
+    messages[2]["content"][0]["content"] = parts
+    before = session.view(messages)
+    assert session.view(lose(messages, "c1", [])) == before
+    assert session.hydrate(lose(messages, "c1", "dropped")) == messages
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@every_dialect
+def test_what_a_client_cleared_is_hydrated_and_sent_as_the_client_sends_it(dialect: str, mark: str) -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation(dialect, ("c1",), ("c2",))
+    before = dict(result_texts(dialect, session.view(messages)))
+    cleared = lose(messages, "c1", mark)
+    assert session.hydrate(cleared) == messages
+    assert dict(result_texts(dialect, session.view(cleared))) == {**before, "c1": mark}
+    assert results_on_record(session) == ["c1", "c2"]
+
+
+@every_loss
+@every_dialect
+def test_shadow_sends_what_came_and_stores_no_second_result(dialect: str, loss: Any) -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation(dialect, ("c1",), ("c2",))
+    session.projection(messages, mode="shadow")
+    lost = lose(messages, "c1", loss)
+    assert session.projection(lost, mode="shadow").messages == lost
+    assert results_on_record(session) == ["c1", "c2"]
