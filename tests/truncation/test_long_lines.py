@@ -118,3 +118,16 @@ def test_a_view_of_valid_json_is_never_a_fragment_of_it() -> None:
     text = json.dumps({"a" * 300: "b" * 300, "c" * 300: "d" * 300})
     view = view_of(text, None, 300)
     assert view.body == "" or json.loads(view.body)
+
+
+@pytest.mark.parametrize("limit", [600, 900, 2_000, 5_000])
+@pytest.mark.parametrize("rows", [2, 3, 50])
+def test_rows_that_are_left_out_between_cut_ones_are_counted(rows: int, limit: int) -> None:
+    text = "".join(json.dumps({"id": number, "text": "some words " * 820}) + "\n" for number in range(rows))
+    view = view_of(text, "rows", limit)
+    check_view(view, text, limit)
+    shown = [json.loads(line) for line in view.body.splitlines()]
+    counted = sum(int(mark.split()[1]) for mark in shown if isinstance(mark, str))
+    assert view.metadata.strategy_used == "rows"
+    assert sum(isinstance(row, dict) for row in shown) + counted == rows
+    assert shown[0]["id"] == 0

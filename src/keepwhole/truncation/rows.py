@@ -58,14 +58,12 @@ def _cut_rows(source: Source, text: str, bounds: Sequence[int], budget: int, opt
     count = max(1, min(rows, budget // _LEAST_ROW))
     front = -(-count // 2)
     mark = len(_marker(rows, source.eol)) if rows > count else 0
+    back = rows - (count - front)
     pieces: list[Piece] = []
-    for row in range(rows):
+    for row in (*range(front), *range(back, rows)):
         start, stop = bounds[row], bounds[row + 1]
-        if front <= row < rows - (count - front):
-            if row == front:
-                pieces.append(Inserted(_marker(rows - count, source.eol)))
-            pieces.append(Segment("gap", start, stop))
-            continue
+        if row == back > front:
+            pieces += [Inserted(_marker(back - front, source.eol)), Segment("gap", bounds[front], start)]
         line = text[start:stop]
         begin, end = start + len(line) - len(line.lstrip()), start + len(line.rstrip())
         try:
@@ -75,6 +73,8 @@ def _cut_rows(source: Source, text: str, bounds: Sequence[int], budget: int, opt
         if shown is None:
             return nothing(source.chars)
         pieces += [Segment("kept", start, begin), *shown, Segment("kept", end, stop)]
+    if back == rows > front:
+        pieces += [Inserted(_marker(back - front, source.eol)), Segment("gap", bounds[front], source.chars)]
     return Cut(tuple(merged(pieces)))
 
 
