@@ -10,7 +10,6 @@ only kept: the client renumbers the lines of a replacement, and the numbers woul
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -19,6 +18,7 @@ from keepwhole.canonical.message import Path
 from keepwhole.errors import UsageError
 from keepwhole.install import install_hint
 from keepwhole.session import Session
+from keepwhole.standalone.normalize import normalize
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.wire.edits import apply
 
@@ -98,7 +98,7 @@ def _keep_response(session: Session, whole: Session, event: Mapping[str, Any]) -
     places = _places(event)
     if not places:
         response = event.get(_RESPONSE)
-        _keep(whole, event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
+        _keep(whole, event, normalize(response, mode="canonical"))
         return {}
     edits = [(path, _keep(session, event, text)) for path, text in places]
     changed = [(path, shown) for (path, shown), (_, text) in zip(edits, places, strict=True) if shown != text]

@@ -108,3 +108,19 @@ def test_a_page_names_the_command_that_shows_the_next(cli: Cli, ids: dict[str, s
     following = text.rpartition("next: ")[2].strip().removesuffix("]")
     assert following.startswith(f"keepwhole {command} {ids['artifact']} --lines ")
     assert cli(*following.split()[1:]).returncode == 0
+
+
+def test_explain_says_what_the_shadow_would_show(cli: Cli) -> None:
+    store = SqliteStore(str(cli.folder / "home"))
+    with upstream(lambda body: [Text("fine")]) as provider, proxy(provider.url, store=store, mode="shadow") as served:
+        body = conversation("openai_chat", LONG)
+        headers = {"x-keepwhole-session": "quiet"}
+        assert ask(served.port, PATHS["openai_chat"], body, headers).status == 200
+        served.rest()
+    store.close()
+    told = cli("explain", "quiet").stdout.decode()
+    assert "would be" in told
+    assert "work" in told
+    assert "shown as it came" not in told
+    (edit,) = cli.json("explain", "quiet")["would_be"]
+    assert edit["tokens_after"] < edit["tokens_before"] / 2

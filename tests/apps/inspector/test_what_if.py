@@ -137,6 +137,7 @@ def test_impossible_settings_are_refused_with_a_message(page: Served, session: S
 
 def test_everything_that_is_offered_can_be_tried_and_is_explained(services: InspectorServices) -> None:
     told = answers.policies(services, PageRequest())
+    assert len(set(told["policies"])) == len(told["policies"])
     now = services.record.settings
     for row in told["settings"]:
         assert row["explained"].endswith("."), row

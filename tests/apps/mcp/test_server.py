@@ -42,6 +42,27 @@ def test_what_is_kept_over_mcp_is_read_back_over_mcp(mode: str) -> None:
     run(work())
 
 
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ({"rows": 2}, '{"rows": 2}'),
+        ([{"type": "text", "text": "one block"}], "one block"),
+        (None, ""),
+        ("as it is", "as it is"),
+    ],
+)
+def test_an_output_of_any_shape_is_kept_as_its_text(output: object, text: str) -> None:
+    session = Session("mcp")
+
+    async def work() -> None:
+        async with Client(record_server(session)) as client:
+            await client.call_tool("keep", {"output": output, "tool": "query"})
+
+    run(work())
+    (row,) = session.store.rows("mcp", kind="result")
+    assert session.recall(row.trace_id) == text
+
+
 def test_the_tools_are_the_recall_tools_and_keep_in_the_same_bytes_every_time() -> None:
     async def listed() -> list[str]:
         async with Client(record_server(Session("mcp"))) as client:

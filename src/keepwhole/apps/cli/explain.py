@@ -7,8 +7,12 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import NotFound
+from keepwhole.exchange.request_log import RequestLog
 from keepwhole.models.tokens import estimate_from_length
+from keepwhole.policies.account import Edit
 from keepwhole.policies.policy import rule_meaning
+from keepwhole.session import Session
+from keepwhole.store.memory import MemoryStore
 from keepwhole.store.protocol import decision_of, entry_of, result_of
 
 
@@ -25,7 +29,10 @@ def explain(args: argparse.Namespace) -> int:
     context = CommandContext(args)
     info = context.current_session()
     found = [each for each in _explain(context, info.name) if args.step in (None, each["step"])]
+    would_be = [] if found else _would_be(context, info.name)
     context.close()
+    if would_be and args.step is None:
+        return _print_shadow(info.name, would_be, args.json)
     if args.step is not None and not found:
         raise NotFound(f"Result {args.step} of session `{info.name}` is shown as it came: no rule edited it.")
     if args.json:
@@ -61,6 +68,41 @@ def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
             "undo": f"keepwhole undo {result.artifact_id}",
             "history": [{"rule": each.rule, "at": each.at, "shown_chars": each.shown_chars} for each in made],
         }
+
+
+def _would_be(context: CommandContext, session: str) -> list[Edit]:
+    """The edits that the last request would have had, where it was sent in the shadow.
+
+    It is viewed in a record of its own: in this one its results are known, and what was sent whole stays whole.
+    """
+    log = RequestLog(context.session(session))
+    last = next((step.request for step in reversed(log.all()) if step.request.purpose == "turn"), None)
+    if last is None or last.mode != "shadow":
+        return []
+    acting = Session(session, store=MemoryStore(), settings=context.settings)
+    return list(acting.projection(log.body(last.trace_id), mode="on").edits)
+
+
+def _print_shadow(session: str, edits: list[Edit], as_json: bool) -> int:
+    """Print what would be shown otherwise if it were not the shadow."""
+    if as_json:
+        screen.print_json({"session": session, "edits": [], "would_be": [_as_dict(edit) for edit in edits]})
+        return 0
+    screen.say(
+        f"Session {session} is in the shadow: everything is sent as it came. Of its last request would be shown:\n"
+    )
+    rows = [
+        (str(each.step), screen.line(each.tool, 24), each.rule, each.strategy, each.tokens_before, each.tokens_after)
+        for each in edits
+    ]
+    screen.print_table(("step", "tool", "rule", "strategy", "≈ tokens", "would be"), rows, right=(4, 5))
+    return 0
+
+
+def _as_dict(edit: Edit) -> dict[str, Any]:
+    """An edit without the ids, which are not those of the session's own record."""
+    names = ("index", "step", "tool", "rule", "strategy", "tokens_before", "tokens_after")
+    return {name: getattr(edit, name) for name in names}
 
 
 def _print(session: str, found: list[dict[str, Any]]) -> None:

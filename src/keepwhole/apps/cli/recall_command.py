@@ -1,4 +1,4 @@
-"""How the command line reads a part of a result: the command for the next part, and ranges that are not there."""
+"""How the command line reads a part of a result: the command that shows the next part, and ranges out of range."""
 
 import shlex
 

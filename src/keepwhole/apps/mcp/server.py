@@ -1,6 +1,5 @@
 """`keepwhole mcp`: the recall tools and `keep` over the local record."""
 
-import json
 from typing import Any
 
 import mcp_types as types
@@ -12,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from keepwhole.apps.mcp.recall_tools import SCHEME, TEMPLATE, complete, read_artifact, recall, shown_items, text_item
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
+from keepwhole.standalone.normalize import normalize
 from keepwhole.version import VERSION
 
 Context = ServerRequestContext[Any, Any]
@@ -69,8 +69,8 @@ def record_server(session: Session) -> Server[Any]:
 
 async def _kept(session: Session, arguments: dict[str, Any], version: str) -> dict[str, Any]:
     output = arguments.get("output", "")
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-    shown = await session.akeep(str(arguments.get("tool") or "keep"), arguments.get("arguments"), text)
+    whole = normalize(output, mode="canonical")
+    shown = await session.akeep(str(arguments.get("tool") or "keep"), arguments.get("arguments"), whole)
     if shown.problem is not None:
         return {"content": [text_item(f"Not stored: {shown.problem}")], "isError": True}
     return {"content": shown_items(shown, version), "isError": False}
