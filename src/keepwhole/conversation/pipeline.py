@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.client_compaction import begin_costs, record_compaction
 from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
 from keepwhole.errors import Overtaken
@@ -45,9 +46,10 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
     is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
     summarized, summary = branch.summary.situation(situation), branch.summary.seq
-    own = 0 if view.mode.tools_wait else view.mode.tools
+    whole = situation.overhead - (0 if view.mode.tools_wait else view.mode.tools)
+    begin_costs(branch, view.mode.branch, situation, whole)
     costs = branch.costs.before(
-        summarized, situation.overhead - own, branch.known, summary, is_between_rounds=view.mode.is_between_rounds
+        summarized, whole, branch.known, summary, is_between_rounds=view.mode.is_between_rounds
     )
     branch.costs.charge(view.shortfall, situation, branch.context.max_loss)
     situation = situation._replace(costs=costs)
@@ -58,6 +60,8 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     if is_record_read and is_compacted:
         branch.compact(situation, client_compacts=view.mode.client_compacts)
     branch.restore(situation, _answer_tokens(view.request) if view.mode.restores else None)
+    if view.mode.restores and is_record_read and branch.mode == "on":
+        record_compaction(branch, view.mode.branch, costs)
 
 
 def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
