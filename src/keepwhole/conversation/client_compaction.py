@@ -5,8 +5,8 @@ Must not know: how costs are counted (`costs`), when a client compacts.
 
 Theory of operation. A client that compacts by itself goes on with other messages, so a new branch begins. What it has
 paid and saved until then counts all the same, and a client with `mode: off` is not where this one is: it has compacted
-sooner, since more was sent of it, and will do so again. So a note is recorded with the request to compact, by whichever
-process views it, and the new branch begins its ledger with that, in whichever process:
+sooner, since more was sent of it, and will do so again. So a note is recorded when the request to compact was answered,
+by whichever process sent it, and the new branch begins its ledger with that, in whichever process:
 
     conversation A ──▶ note 1, names A ──▶ conversation B ──▶ note 2, names B ──▶ conversation C
                        carried to B                           carried to C
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 from keepwhole.canonical.entry import Result
 from keepwhole.conversation.branch import Branch
 from keepwhole.errors import StoreError
-from keepwhole.models.ledger import CarriedCosts, Costs
+from keepwhole.models.ledger import CarriedCosts
 from keepwhole.policies.policy import Situation
 
 TOOL = "keepwhole_costs"
@@ -54,12 +54,14 @@ def begin_costs(branch: Branch, name: str, situation: Situation, whole: int) -> 
         branch.costs.go_on(note.carried, note.at, situation, whole)
 
 
-def record_compaction(branch: Branch, name: str, costs: Costs) -> None:
-    """Record what a conversation has cost whose client compacts it with the request that is viewed now.
+def record_compaction(branch: Branch, name: str) -> None:
+    """Record what a conversation had cost when its client compacted it, if it did with the request that was viewed last.
 
     Where that cannot be stored, the next conversation begins without it.
     """
-    carried = branch.costs.after_compaction(costs, branch.restored)
+    carried, branch.costs.compacted = branch.costs.compacted, None
+    if carried is None or branch.mode != "on":
+        return
     about = {"v": 1, "branch": name, "first": branch.summary.prefix(1), **carried._asdict()}
     writer = branch.context.writer
     with suppress(StoreError):

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.client_compaction import record_compaction
 from keepwhole.conversation.context import TURN, BranchContext, ViewMode
 from keepwhole.conversation.pipeline import View, edit, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
@@ -118,6 +119,13 @@ class Conversations:
         with self._lock:
             for _, branch in self._branches:
                 branch.settle()
+
+    def record_compaction(self, name: str) -> None:
+        """Record what the conversation has cost that its client has compacted: the next one of this name goes on from
+        there."""
+        with self._lock:
+            for _, branch in self._branches:
+                record_compaction(branch, name)
 
     def notes(self, tool: str) -> list[Result]:
         """The results on record under a tool's name, in order, as far as the record was read."""

@@ -81,6 +81,8 @@ class BranchCosts:
         """The number of the entry of the summary that was sent when requests were counted last; 0 for none."""
         self._seen: list[Message] = []
         """The messages of the request before."""
+        self.compacted: CarriedCosts | None = None
+        """What is left of the branch when the client compacts with the request that was viewed last; None if not."""
         self._newest: tuple[int, SentRequest] | None = None
         """The request that was viewed last, with the turns before it."""
         self._uncounted: SentRequest | None = None
@@ -95,7 +97,7 @@ class BranchCosts:
     @property
     def is_new(self) -> bool:
         """Whether nothing was viewed yet."""
-        return self._newest is None
+        return self._newest is None and not self._turns
 
     def go_on(self, carried: CarriedCosts, at: float, situation: Situation, whole: int) -> None:
         """Begin with what another conversation had cost when its client compacted it: of that, the cache still serves
@@ -105,9 +107,9 @@ class BranchCosts:
         self._before = _Request(0, begins if carried.size else whole, whole, at)
         self._prefixes.add(0, at)
 
-    def after_compaction(self, costs: Costs, restored: Collection[int]) -> CarriedCosts:
-        """Return what is left when the client compacts with the request that is viewed now, in which these results are
-        shown whole again."""
+    def note_compaction(self, costs: Costs, restored: Collection[int]) -> None:
+        """Note that the client compacts with the request that is viewed now, in which these results are shown whole
+        again."""
         items, more, ledger = self._transcript.items, 0.0, self._ledger
         if restored:
             first = min(items[number].index for number in restored)
@@ -116,7 +118,7 @@ class BranchCosts:
         if self._uncounted is not None:
             ledger = ledger.after(self._uncounted, costs.profile)
         self._newest = None
-        return ledger.after_compaction(costs.request, costs.profile, more)
+        self.compacted = ledger.after_compaction(costs.request, costs.profile, more)
 
     def before(self, situation: Situation, whole: int, known: Known, summary: int, *, is_between_rounds: bool) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
@@ -136,6 +138,7 @@ class BranchCosts:
         cached = self._sent_upto(ends[-1], sent) if ends else 0
         scale = situation.scale
         request = SentRequest(int(sent * scale), int(cached * scale), None if is_for_recall else client)
+        self.compacted = None
         newest, turns = self._newest, self._transcript.turns
         self._uncounted = newest[1] if newest is not None and newest[0] == turns else None
         self._newest = turns, request

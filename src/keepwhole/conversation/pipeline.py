@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
-from keepwhole.conversation.client_compaction import begin_costs, record_compaction
+from keepwhole.conversation.client_compaction import begin_costs
 from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
 from keepwhole.errors import Overtaken
@@ -60,8 +60,8 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     if is_record_read and is_compacted:
         branch.compact(situation, client_compacts=view.mode.client_compacts)
     branch.restore(situation, _answer_tokens(view.request) if view.mode.restores else None)
-    if view.mode.restores and is_record_read and branch.mode == "on":
-        record_compaction(branch, view.mode.branch, costs)
+    if view.mode.restores:
+        branch.costs.note_compaction(costs, branch.restored)
 
 
 def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:

@@ -28,7 +28,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from keepwhole.models.profiles import Profile
-from keepwhole.models.unmanaged import OUT, SUMMARY, ClientRequest, UnmanagedClient, request_cost
+from keepwhole.models.unmanaged import OUT, SUMMARY, ClientRequest, UnmanagedClient, request_cost, summary_cost
 
 REQUESTS_TO_PAY = 20
 """Requests within which a summary must pay, and for which it must be affordable to carry what it leaves."""
@@ -184,7 +184,8 @@ class Costs(NamedTuple):
         """Return whether a summary that leaves `left` of `sent` estimated tokens is due because of what the rest costs.
 
         A client with `mode: off` would have compacted, and carries less since. What is carried beyond that is paid
-        from the budget, of which enough must be left to send what the summary leaves; and that must pay soon.
+        from the budget, of which enough must be left to send what the summary leaves, and to have the client write one
+        of its own, since it may do so at any request; and that must pay soon.
         """
         tokens, left = min(self.request.tokens, int(self.scale * sent)), int(self.scale * left)
         request = self.request._replace(tokens=tokens, cached=min(tokens, self.request.cached))
@@ -192,8 +193,10 @@ class Costs(NamedTuple):
         over = tokens - ahead.client.size
         if not ahead.client.compactions or over <= 0:
             return False
-        rewrite, saved = self.profile.write * left, self.profile.read * (tokens - left)
-        return ahead.budget(share) < rewrite + self.profile.read * over and rewrite <= REQUESTS_TO_PAY * saved
+        read = self.profile.read
+        rewrite, saved = self.profile.write * left, read * (tokens - left)
+        due = rewrite + summary_cost(self.profile, tokens) + read * over
+        return ahead.budget(share) < due and rewrite <= REQUESTS_TO_PAY * saved
 
     def affords_to_carry(self, tokens: int, share: float) -> bool:
         """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""

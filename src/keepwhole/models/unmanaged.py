@@ -76,7 +76,7 @@ class UnmanagedClient:
         left = int(SUMMARY / request.scale) + request.kept
         if request.scale * size >= COMPACT * profile.window and shared > left:
             asked = min(int(request.scale * shared), profile.window)  # it would have compacted before that
-            self.cost += request_cost(profile, asked, 0 if request.cold else asked) + OUT * SUMMARY
+            self.cost += summary_cost(profile, asked, cold=request.cold)
             self.compactions += 1
             self._dropped += shared - left
             size, shared = left + size - shared, request.front
@@ -93,3 +93,12 @@ def request_cost(profile: Profile, size: int, cached: int) -> float:
     found = cached if cached >= profile.minimum else 0
     cost = profile.read * found + (profile.write if size >= profile.minimum else 1.0) * (size - found)
     return cost * profile.factor(size)
+
+
+def summary_cost(profile: Profile, size: int, *, cold: bool = False) -> float:
+    """Return what it costs a client to have a summary of `size` tokens written, which the request before had.
+
+    >>> summary_cost(Profile("claude"), 100_000)
+    20000.0
+    """
+    return request_cost(profile, size, 0 if cold else size) + OUT * SUMMARY
