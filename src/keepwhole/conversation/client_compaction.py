@@ -55,7 +55,7 @@ def begin_costs(branch: Branch, name: str, situation: Situation, whole: int) -> 
 
 
 def record_compaction(branch: Branch, name: str) -> None:
-    """Record what a conversation had cost when its client compacted it, if it did with the request that was viewed last.
+    """Record what a conversation had cost when its client compacted it, if the last view was for that.
 
     Where that cannot be stored, the next conversation begins without it.
     """

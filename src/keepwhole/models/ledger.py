@@ -103,9 +103,7 @@ class Ledger:
         ahead = self.after(request, profile)
         if is_full and self._client.size < _ALIKE * request.tokens:
             return CarriedCosts(ahead.paid + written, self.unmanaged, self._client.compactions, self._client.size)
-        return CarriedCosts(
-            ahead.paid + written, ahead.unmanaged + OUT * SUMMARY, max(1, ahead.client.compactions), 0
-        )
+        return CarriedCosts(ahead.paid + written, ahead.unmanaged + OUT * SUMMARY, max(1, ahead.client.compactions), 0)
 
     def go_on(self, carried: CarriedCosts, begins: int, scale: float = 1.0) -> None:
         """Go on from what a compacted conversation had cost, with one that `begins` with so many estimated tokens in
