@@ -3,6 +3,7 @@
 What a batch has hidden is fetched back, once and right after the batch: the worst that it leaves room for.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_a_run_that_ends_with_a_batch_and_fetches_something_back_costs_no_more(
 
 
 def test_a_batch_that_leaves_no_room_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    def affords_all(self: Costs, share: float) -> Any:
+    def affords_all(self: Costs, share: float) -> Callable[[int, int], bool]:
         return lambda behind, freed: self.of_batch(behind, freed) <= 2 * self.budget(share)
 
     monkeypatch.setattr(Costs, "affords_batch", affords_all)

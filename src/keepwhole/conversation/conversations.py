@@ -12,9 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
-from keepwhole.conversation.client_compaction import record_compaction
 from keepwhole.conversation.context import TURN, BranchContext, ViewMode
-from keepwhole.conversation.pipeline import View, edit, run_pipeline
+from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate, measure
@@ -125,7 +124,7 @@ class Conversations:
         there."""
         with self._lock:
             for _, branch in self._branches:
-                record_compaction(branch, name)
+                end_compaction(branch, name)
 
     def notes(self, tool: str) -> list[Result]:
         """The results on record under a tool's name, in order, as far as the record was read."""

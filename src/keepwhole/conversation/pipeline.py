@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
-from keepwhole.conversation.client_compaction import begin_costs
+from keepwhole.conversation.client_compaction import begin_costs, record_compaction
 from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
 from keepwhole.errors import Overtaken
@@ -104,6 +104,11 @@ def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> P
         return plan
     freed = plan.tokens_freed(branch.transcript.items)
     return plan if costs.affords_tools(mode.tools, freed, branch.context.max_loss) else without_hiding(plan)
+
+
+def end_compaction(branch: Branch, name: str) -> None:
+    """Note that a request to compact, if the last view was for one, was answered."""
+    record_compaction(branch, name)
 
 
 def edit(branch: Branch, view: View) -> Any:
