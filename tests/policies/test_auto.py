@@ -191,6 +191,18 @@ def test_a_batch_is_made_only_if_it_is_afforded() -> None:
     assert chosen == {0: True, 10**6: False}
 
 
+@pytest.mark.parametrize(("share", "paid", "is_made"), [(0.91, 0, True), (0.91, 10**6, False), (1.1, 10**6, True)])
+def test_a_batch_that_the_window_forces_is_made_if_it_is_afforded_or_else_refused(
+    share: float, paid: float, is_made: bool
+) -> None:
+    """Below the window a summary makes room for less."""
+    made = transcript(*map(words, range(40)))
+    profile = DEFAULT.replace(window=int(made.tokens / share))
+    request = SentRequest(made.tokens, made.tokens, ClientRequest(2 * made.tokens, 0))
+    there = Situation(profile, costs=Costs(_ledger(paid), request, profile, list(range(1, 82, 2))))
+    assert bool(Auto(SMALL).age(made, {}, there)) is is_made
+
+
 def _ledger(paid: float) -> Ledger:
     """A conversation that would have cost nothing yet with `mode: off`, and has cost so much."""
     ledger = Ledger()

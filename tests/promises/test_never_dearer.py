@@ -130,3 +130,33 @@ def test_what_is_shown_whole_for_a_clients_own_compaction_is_found_in_the_cache_
 def test_without_the_budget_the_same_session_costs_more() -> None:
     eager = CAREFUL.replace(max_loss=1_000, patience=0.01, keep_steps=1, start=5_000)
     assert overspent("results", auto=eager) > 1 + CAREFUL.max_loss
+
+
+@pytest.mark.parametrize("restarts", [(), (42, 50)])
+def test_a_client_that_has_compacted_later_than_with_mode_off_pays_no_more_until_it_does_again(
+    restarts: tuple[int, ...],
+) -> None:
+    """The conversation after the client's own compaction goes on with the costs of the one before it."""
+    clock = Clock()
+    sessions = PricedSession(Provider(), clock, 100_000, 2_000), ManagedSession(Provider(), clock, 100_000, 2_000, True)
+    script = [
+        *[Step(result=7_000, calls=3, tool="query_api")] * 20,
+        Step(result=2_000, recall=14),
+        *[Step(result=15_000)] * 10,
+        *[Step(arguments=30_000, result=2_000)] * 20,
+        *[Step(arguments=7_000, result=300, tool="Task")] * 20,
+    ]
+    worst = 0.0
+    for number, step in enumerate(script):
+        if number == 20:
+            for session in sessions:
+                session.go_back(7)
+        if number in (31, *restarts):
+            sessions[1].restart()
+        for session in sessions:
+            session.step(number, step)
+        off, on = (session.cost for session in sessions)
+        worst = max(worst, on / off if on - off > CENT else 0.0)
+        clock.pass_by(10)
+    assert sessions[0].compactions == 2, "else nothing is compared"
+    assert worst <= 1 + CAREFUL.max_loss

@@ -106,7 +106,7 @@ class Branch:
 
     _places: tuple[RecordedSummary, SummaryPlaces] | None = None
     """Where the summary goes, once that was found out."""
-    _restored: Collection[int] = ()
+    restored: Collection[int] = ()
     """Numbers of the results that this view shows whole once more."""
 
     def __init__(self, context: BranchContext, mode: str) -> None:
@@ -389,10 +389,10 @@ class Branch:
 
     def restore(self, situation: Situation, answer_tokens: int | None) -> None:
         """Choose the results that this view shows whole once more; none without `answer_tokens`."""
-        self._restored = ()
+        self.restored = ()
         if answer_tokens is not None:
             summarized, max_loss = self.summary.with_margin(situation), self.context.max_loss
-            self._restored = plan_restored(self.transcript, self.decisions, summarized, answer_tokens, max_loss)
+            self.restored = plan_restored(self.transcript, self.decisions, summarized, answer_tokens, max_loss)
 
     def count_unstored(self) -> None:
         """Count the results that are sent whole because they could not be recorded, and remember which they are."""
@@ -513,7 +513,7 @@ class Branch:
 
     def edited_messages(self) -> list[Any]:
         """The messages to send."""
-        edited = apply(self._messages, self.edited_texts()).messages if self._restored else self._edited.copy()
+        edited = apply(self._messages, self.edited_texts()).messages if self.restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 
     def edited_texts(self) -> dict[int, list[tuple[Path, str]]]:
@@ -522,7 +522,7 @@ class Branch:
         for number in sorted(self.decisions):  # only a decision makes an edit
             seen, item = self._results[number], self.transcript.items[number]
             text = seen.text
-            if number in self._restored:
+            if number in self.restored:
                 text = None if item.text == seen.came else item.text
             if text is not None and item.index not in self._unedited:
                 found.setdefault(item.index, []).append((item.returned.path, text))
@@ -560,13 +560,13 @@ class Branch:
         """The figures of what is sent; those that need a look at every result only if `explained`."""
         items, decided = self.transcript.items, self.decisions
         sent = sent_tokens(self.transcript, decided) + self.summary.situation(situation).overhead
-        sent += sum(items[number].tokens - decided[number].tokens for number in self._restored)
+        sent += sum(items[number].tokens - decided[number].tokens for number in self.restored)
         edited = sum(map(self._is_edit, decided)) if self._unedited else decided.edits
         return Account(
             policy=policy.name,
             mode=self.mode,
             results=len(items),
-            edited=edited - sum(map(self._is_edit, self._restored)),
+            edited=edited - sum(map(self._is_edit, self.restored)),
             tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
             tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
@@ -587,7 +587,7 @@ class Branch:
 
         Counted from the end, where messages are as they came; a summary takes the place of those at the front.
         """
-        items = (self.transcript.items[number] for number in (*self._changed, *self._restored))
+        items = (self.transcript.items[number] for number in (*self._changed, *self.restored))
         indices = [item.index for item in items if not item.gone]
         return len(self._messages) - min(indices) if indices else None
 

@@ -14,7 +14,7 @@ from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import TURN, BranchContext, ViewMode
 from keepwhole.conversation.lost_results import hydrated, with_lost_results
-from keepwhole.conversation.pipeline import View, edit, run_pipeline
+from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate, measure
@@ -125,6 +125,13 @@ class Conversations:
         with self._lock:
             for _, branch in self._branches:
                 branch.settle()
+
+    def record_compaction(self, name: str) -> None:
+        """Record what the conversation has cost that its client has compacted: the next one of this name goes on from
+        there."""
+        with self._lock:
+            for _, branch in self._branches:
+                end_compaction(branch, name)
 
     def notes(self, tool: str) -> list[Result]:
         """The results on record under a tool's name, in order, as far as the record was read."""

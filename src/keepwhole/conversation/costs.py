@@ -20,14 +20,14 @@ Invariants
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from keepwhole import events
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.plan import is_recall_answer
-from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
+from keepwhole.models.ledger import CachedPrefixes, CarriedCosts, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.tokens import estimate
 from keepwhole.models.unmanaged import ClientRequest
 from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
@@ -81,12 +81,44 @@ class BranchCosts:
         """The number of the entry of the summary that was sent when requests were counted last; 0 for none."""
         self._seen: list[Message] = []
         """The messages of the request before."""
+        self.compacted: CarriedCosts | None = None
+        """What is left of the branch when the client compacts with the request that was viewed last; None if not."""
+        self._newest: tuple[int, SentRequest] | None = None
+        """The request that was viewed last, with the turns before it."""
+        self._uncounted: SentRequest | None = None
+        """The request that was viewed before that, if the model's answer to it is not among the messages."""
         self._is_told = False
         """Whether it was said that nothing more can be afforded."""
 
     def begin(self, now: float, lifetime: float) -> None:
         """Set the time of the next request, and how long the cache remembers one."""
         self._now, self._lifetime = now, lifetime
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was viewed yet."""
+        return self._newest is None and not self._turns
+
+    def go_on(self, carried: CarriedCosts, at: float, situation: Situation, whole: int) -> None:
+        """Begin with what another conversation had cost when its client compacted it: of that, the cache still serves
+        what is before the messages."""
+        begins = whole + self._transcript.tokens_of(0)
+        self._ledger.go_on(carried, begins, situation.scale)
+        self._before = _Request(0, begins if carried.size else whole, whole, at)
+        self._prefixes.add(0, at)
+
+    def note_compaction(self, costs: Costs, restored: Collection[int]) -> None:
+        """Note that the client compacts with the request that is viewed now, in which these results are shown whole
+        again."""
+        items, more, ledger = self._transcript.items, 0.0, self._ledger
+        if restored:
+            first = min(items[number].index for number in restored)
+            shown = sum(items[number].tokens - self._decisions[number].tokens for number in restored)
+            more = max(0.0, costs.of_batch(self._transcript.tokens_from(first), -shown))
+        if self._uncounted is not None:
+            ledger = ledger.after(self._uncounted, costs.profile)
+        self._newest = None
+        self.compacted = ledger.after_compaction(costs.request, costs.profile, more)
 
     def before(self, situation: Situation, whole: int, known: Known, summary: int, *, is_between_rounds: bool) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
@@ -106,6 +138,10 @@ class BranchCosts:
         cached = self._sent_upto(ends[-1], sent) if ends else 0
         scale = situation.scale
         request = SentRequest(int(sent * scale), int(cached * scale), None if is_for_recall else client)
+        self.compacted = None
+        newest, turns = self._newest, self._transcript.turns
+        self._uncounted = newest[1] if newest is not None and newest[0] == turns else None
+        self._newest = turns, request
         return Costs(self._ledger, request, situation.profile, ends, situation.scale)
 
     def charge(self, shortfall: int, situation: Situation, max_loss: float) -> None:
@@ -218,9 +254,8 @@ class BranchCosts:
         self._before = _Request(messages, came, sent, at)
 
     def _client_request(self, situation: Situation, came: int, whole: int, *, cold: bool) -> ClientRequest:
-        """The request as the client would have sent it, in tokens as they are billed."""
-        scale, shared = situation.scale, min(self._before.came, came)
-        return ClientRequest(int(came * scale), int(shared * scale), cold, int(whole * scale))
+        """The request as the client would have sent it."""
+        return ClientRequest(came, min(self._before.came, came), cold, whole, whole, situation.scale)
 
     def _read_recorded(self, known: Known) -> dict[int, float]:
         """Note when results of finished turns were recorded; return the newest time of each turn."""

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.client_compaction import begin_costs, record_compaction
 from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
 from keepwhole.errors import Overtaken
@@ -45,10 +46,9 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
     is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
     summarized, summary = branch.summary.situation(situation), branch.summary.seq
-    own = 0 if view.mode.tools_wait else view.mode.tools
-    costs = branch.costs.before(
-        summarized, situation.overhead - own, branch.known, summary, is_between_rounds=view.mode.is_between_rounds
-    )
+    whole = situation.overhead - (0 if view.mode.tools_wait else view.mode.tools)
+    begin_costs(branch, view.mode.branch, situation, whole)
+    costs = branch.costs.before(summarized, whole, branch.known, summary, is_between_rounds=view.mode.is_between_rounds)
     branch.costs.charge(view.shortfall, situation, branch.context.max_loss)
     situation = situation._replace(costs=costs)
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided
@@ -58,6 +58,8 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     if is_record_read and is_compacted:
         branch.compact(situation, client_compacts=view.mode.client_compacts)
     branch.restore(situation, _answer_tokens(view.request) if view.mode.restores else None)
+    if view.mode.restores:
+        branch.costs.note_compaction(costs, branch.restored)
 
 
 def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
@@ -102,6 +104,11 @@ def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> P
         return plan
     freed = plan.tokens_freed(branch.transcript.items)
     return plan if costs.affords_tools(mode.tools, freed, branch.context.max_loss) else without_hiding(plan)
+
+
+def end_compaction(branch: Branch, name: str) -> None:
+    """Note that a request to compact, if the last view was for one, was answered."""
+    record_compaction(branch, name)
 
 
 def edit(branch: Branch, view: View) -> Any:

@@ -86,7 +86,7 @@ class BranchSummary:
             summary = _read_summary(known)
             if summary is None or summary.upto > len(self._transcript.messages):
                 continue
-            if summary.prefix == self._prefix(summary.upto):
+            if summary.prefix == self.prefix(summary.upto):
                 self.current = summary
                 break
         self._mark_gone(self.current.upto if self.current is not None else 0)
@@ -210,7 +210,7 @@ class BranchSummary:
 
     def _entries(self, summary: Summary, upto: int, own: Name) -> list[Draft]:
         writer = self._context.writer
-        about = {"prefix": self._prefix(upto), "messages": upto, "kept": list(summary.kept)}
+        about = {"prefix": self.prefix(upto), "messages": upto, "kept": list(summary.kept)}
         at = writer.now()
         taken = writer.store.store_body(Feed(summary.body), writer.room())
         taken.reader.close()
@@ -220,8 +220,8 @@ class BranchSummary:
         cut = Cut((Segment("gap", 0, taken.body.facts.chars),), above=summary.text)
         return [Draft(result, taken.body), decision_draft(own.trace_id, at, RULE, "summary", cut, summary.text)]
 
-    def _prefix(self, length: int) -> str:
-        """The digest of the first `length` messages."""
+    def prefix(self, length: int) -> str:
+        """Return the digest of the first `length` messages."""
         for message in self._transcript.messages[len(self._digests) - 1 : length]:
             self._digests.append(hashlib.sha256(self._digests[-1] + _identity_bytes(message)).digest())
         return self._digests[length].hex()

@@ -420,6 +420,8 @@ class Exchange:
 
     def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
         """Record a round: what was sent and what came. Never raises; a request that counts leaves no trace."""
+        if self.identity.purpose == "compaction" and status == 200 and self._log is not None:
+            self._session.conversations.record_compaction(self.identity.branch)
         self._log_round(number, LoggedAnswer(data, status, outcome, usage=_answer_facts(usage, ms)), usage)
 
     def record_unanswered(self, number: int) -> None:

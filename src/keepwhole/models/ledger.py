@@ -22,20 +22,26 @@ Invariants
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
 from keepwhole.models.profiles import Profile
-from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
+from keepwhole.models.unmanaged import OUT, SUMMARY, ClientRequest, UnmanagedClient, request_cost, summary_cost
 
 REQUESTS_TO_PAY = 20
 """Requests within which a summary must pay, and for which it must be affordable to carry what it leaves."""
+RECALL_TOKENS = 40
+"""Tokens that a model writes to read something back."""
 _ROOMY = 0.5
 """Share of the window up to which a request is sent whole where the tools to read something back cost too much."""
 _DOUBT = 0.5
 """Share of a guessed price of reading from the cache that savings are counted at."""
+_FULL = 0.75
+"""Share of the window from which on a client compacts because of the window, and not because somebody asked for it."""
+_ALIKE = 0.9
+"""Share of a request's size from which on a client with `mode: off` would compact at that request too."""
 
 
 class SentRequest(NamedTuple):
@@ -46,6 +52,17 @@ class SentRequest(NamedTuple):
     """Tokens of it that the cache serves."""
     came: ClientRequest | None
     """None for a request that is made only to recall something."""
+
+
+class CarriedCosts(NamedTuple):
+    """What a conversation had cost when its client compacted it: where the one that begins then goes on."""
+
+    paid: float
+    unmanaged: float
+    compactions: int
+    """How often the client would have compacted with `mode: off`."""
+    size: int
+    """Tokens of its last request with `mode: off`; 0 where it would have compacted now too."""
 
 
 class Ledger:
@@ -74,6 +91,26 @@ class Ledger:
     def pay(self, cost: float) -> None:
         """Add what only recall costs."""
         self.paid += cost
+
+    def after_compaction(self, request: SentRequest, profile: Profile, more: float) -> CarriedCosts:
+        """Return what is left when the client compacts with this request, which costs `more` than it would as it is.
+
+        With `mode: off` the client would have compacted too: where somebody asked for it, and where it was as large.
+        Where it was smaller, since it had compacted sooner, it goes on.
+        """
+        written = more + OUT * SUMMARY
+        is_full = request.tokens >= _FULL * profile.window
+        ahead = self.after(request, profile)
+        if is_full and self._client.size < _ALIKE * request.tokens:
+            return CarriedCosts(ahead.paid + written, self.unmanaged, self._client.compactions, self._client.size)
+        return CarriedCosts(ahead.paid + written, ahead.unmanaged + OUT * SUMMARY, max(1, ahead.client.compactions), 0)
+
+    def go_on(self, carried: CarriedCosts, begins: int, scale: float = 1.0) -> None:
+        """Go on from what a compacted conversation had cost, with one that `begins` with so many estimated tokens in
+        its place; `scale` is what one of them is billed."""
+        self.paid = carried.paid
+        dropped = begins - int(carried.size / scale) if carried.size else 0
+        self._client.go_on(carried.unmanaged, carried.compactions, dropped)
 
     @property
     def client(self) -> UnmanagedClient:
@@ -145,7 +182,8 @@ class Costs(NamedTuple):
         """Return whether a summary that leaves `left` of `sent` estimated tokens is due because of what the rest costs.
 
         A client with `mode: off` would have compacted, and carries less since. What is carried beyond that is paid
-        from the budget, of which enough must be left to send what the summary leaves; and that must pay soon.
+        from the budget, of which enough must be left to send what the summary leaves, and to have the client write one
+        of its own, since it may do so at any request; and that must pay soon.
         """
         tokens, left = min(self.request.tokens, int(self.scale * sent)), int(self.scale * left)
         request = self.request._replace(tokens=tokens, cached=min(tokens, self.request.cached))
@@ -153,8 +191,10 @@ class Costs(NamedTuple):
         over = tokens - ahead.client.size
         if not ahead.client.compactions or over <= 0:
             return False
-        rewrite, saved = self.profile.write * left, self.profile.read * (tokens - left)
-        return ahead.budget(share) < rewrite + self.profile.read * over and rewrite <= REQUESTS_TO_PAY * saved
+        read = self.profile.read
+        rewrite, saved = self.profile.write * left, read * (tokens - left)
+        due = rewrite + summary_cost(self.profile, tokens) + read * over
+        return ahead.budget(share) < due and rewrite <= REQUESTS_TO_PAY * saved
 
     def affords_to_carry(self, tokens: int, share: float) -> bool:
         """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""
@@ -171,6 +211,15 @@ class Costs(NamedTuple):
         profile = _doubted(self.profile)
         cost = (profile.write - profile.read) * self.request.cached + profile.write * self.scale * (tokens - freed)
         return cost <= self.budget(share)
+
+    def affords_batch(self, share: float) -> Callable[[int, int], bool]:
+        """Return whether a batch may be made, as a function of what `of_batch` is given.
+
+        Enough must be left to read something of it back once: the request is sent once more, all of it cached.
+        """
+        budget, read, scale = self.budget(share), self.profile.read, self.scale
+        once = read * self.request.tokens + OUT * RECALL_TOKENS
+        return lambda behind, freed: self.of_batch(behind, freed) + once - read * scale * freed <= budget
 
     def of_batch(self, behind: int, freed: int) -> float:
         """Return what a batch costs more now than sending the same without it.

@@ -12,8 +12,8 @@ model write a summary first (one more request, all of it cached, and `SUMMARY` t
     request     1       2        …   91       92                                      93
     history     10k     12k          190k     192k                                    194k
     sent        10k     12k          (a summary is written: 190k read, 2k output)     2k + what came since
-                write   read 10k,
-                        write 2k
+                write   read 10k,                                                     and the system prompt and tools,
+                        write 2k                                                      which are read
 
 All costs are in tokens at the price of an uncached input token. A request larger than the window has no price here.
 
@@ -45,6 +45,10 @@ class ClientRequest(NamedTuple):
     """Whether the provider's cache has forgotten the request before."""
     kept: int = 0
     """Tokens of it that a summary keeps: the system prompt, the tools."""
+    front: int = 0
+    """Of these, the tokens before the first message: a summary leaves them where they are, so the cache serves them."""
+    scale: float = 1.0
+    """Tokens billed for each of all these: what a client has compacted stays the same however that changes."""
 
 
 class UnmanagedClient:
@@ -57,22 +61,27 @@ class UnmanagedClient:
         self.size = 0
         """Tokens of its last request."""
         self._dropped = 0
-        """Tokens of the history that a summary has replaced."""
+        """Tokens of the history that a summary has replaced; below 0 where it has more than the requests it is told of,
+        since these were compacted later."""
+
+    def go_on(self, cost: float, compactions: int, dropped: int) -> None:
+        """Go on from an earlier state."""
+        self.cost, self.compactions, self._dropped = cost, compactions, dropped
 
     def send(self, request: ClientRequest, profile: Profile) -> None:
         """Add the cost of one request."""
         if request.tokens <= self._dropped or request.shared < self._dropped:
             self._dropped = 0  # the client went back, or has compacted by itself
         size, shared = request.tokens - self._dropped, request.shared - self._dropped
-        if size >= COMPACT * profile.window and shared > SUMMARY + request.kept:
-            asked = min(shared, profile.window)  # it would have compacted before that
-            self.cost += request_cost(profile, asked, 0 if request.cold else asked) + OUT * SUMMARY
+        left = int(SUMMARY / request.scale) + request.kept
+        if request.scale * size >= COMPACT * profile.window and shared > left:
+            asked = min(int(request.scale * shared), profile.window)  # it would have compacted before that
+            self.cost += summary_cost(profile, asked, cold=request.cold)
             self.compactions += 1
-            fresh = size - shared
-            self._dropped += shared - SUMMARY - request.kept
-            size, shared = SUMMARY + request.kept + fresh, 0
-        self.cost += request_cost(profile, size, 0 if request.cold else shared)
-        self.size = size
+            self._dropped += shared - left
+            size, shared = left + size - shared, request.front
+        self.size = int(request.scale * size)
+        self.cost += request_cost(profile, self.size, 0 if request.cold else int(request.scale * shared))
 
 
 def request_cost(profile: Profile, size: int, cached: int) -> float:
@@ -84,3 +93,12 @@ def request_cost(profile: Profile, size: int, cached: int) -> float:
     found = cached if cached >= profile.minimum else 0
     cost = profile.read * found + (profile.write if size >= profile.minimum else 1.0) * (size - found)
     return cost * profile.factor(size)
+
+
+def summary_cost(profile: Profile, size: int, *, cold: bool = False) -> float:
+    """Return what it costs a client to have a summary of `size` tokens written, which the request before had.
+
+    >>> summary_cost(Profile("claude"), 100_000)
+    20000.0
+    """
+    return request_cost(profile, size, 0 if cold else size) + OUT * SUMMARY

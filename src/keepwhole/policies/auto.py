@@ -39,7 +39,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 
-from keepwhole.models.ledger import last_end
+from keepwhole.models.ledger import Costs, last_end
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
@@ -163,7 +163,7 @@ class Auto:
         if sent < min(self.settings.start / situation.scale, limit // 2):
             return []
         if sent > limit:
-            return self._batch_to_fit(transcript, decided, sent, limit, situation.window)
+            return self._batch_to_fit(transcript, decided, sent, limit, situation)
         if situation.frozen:
             return []
         batch = self._batch_that_pays(transcript, decided, situation)
@@ -195,9 +195,8 @@ class Auto:
         costs = situation.costs
         if costs is None:
             return best_batch(_carry_costs(transcript, decided, old, None), price)
-        budget = costs.budget(self.settings.max_loss)
         carried = _carry_costs(transcript, decided, old, costs.ends)
-        return best_batch(carried, price, lambda behind, freed: costs.of_batch(behind, freed) <= budget)
+        return best_batch(carried, price, costs.affords_batch(self.settings.max_loss))
 
     def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
         """Return how far a result is on the way to being old, where 1 is old, and how many requests carried it since.
@@ -214,12 +213,14 @@ class Auto:
         return turns / sooner, max(turns - after, since) + 1
 
     def _batch_to_fit(
-        self, transcript: Transcript, decided: Choices, sent: int, limit: int, window: int
+        self, transcript: Transcript, decided: Choices, sent: int, limit: int, situation: Situation
     ) -> list[Choice]:
-        """Return one deep batch of the oldest for their kind, if it leaves at most `_AT_MOST` of the limit.
+        """Return one deep batch of the oldest for their kind, if it leaves at most `_AT_MOST` of the limit, and if the
+        conversation can afford it.
 
-        Where it would not, nothing is left out: the window is full of something else, and a summary makes room. Only
-        what the provider would refuse is made to fit with all but the newest step.
+        Else nothing is left out, and a summary makes room: the window is full of something else, or a summary costs
+        less, since it leaves less to be written to the cache. Only what the provider would refuse is made to fit with
+        all but the newest step.
         """
         ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided)}
         free = 0
@@ -230,11 +231,22 @@ class Auto:
             free += _shown_tokens(transcript.items[number], decided.get(number)) - _POINTER
             taken.append(number)
         choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)])
-        if sent - _tokens_freed(transcript, decided, choices) <= limit * _AT_MOST:
+        freed = _tokens_freed(transcript, decided, choices)
+        if sent - freed <= limit * _AT_MOST and self._affords(transcript, decided, choices, situation.costs):
             return choices
-        return (
-            self._choices(transcript, decided, self._may_age(transcript, decided, hard=True)) if sent > window else []
-        )
+        if sent <= situation.window:
+            return []
+        return self._choices(transcript, decided, self._may_age(transcript, decided, hard=True))
+
+    def _affords(
+        self, transcript: Transcript, decided: Choices, choices: Sequence[Choice], costs: Costs | None
+    ) -> bool:
+        """Return whether the conversation can afford a batch, which begins with its oldest result."""
+        if costs is None or not choices:
+            return True
+        oldest = transcript.items[min(choice.number for choice in choices)]
+        ((_, _, _, behind),) = _carry_costs(transcript, decided, [(oldest, 0.0)], costs.ends)
+        return costs.affords_batch(self.settings.max_loss)(behind, _tokens_freed(transcript, decided, choices))
 
     def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
         """Return the choices that leave these results out, except those that other results point to."""

@@ -14,7 +14,7 @@ Reading from the cache costs `read` (0.10) of it, writing to the cache `write` (
 last is read once more, and `SUMMARY` tokens are written. So what everything costs is what `models.unmanaged` estimates.
 
 *Fetching back.* If a step misses something that it used, the agent would have had to fetch it. That is one more round
-trip: the request of that step is sent again (all cached), the model writes a call of `CALL_TOKENS`, and the fetched
+trip: the request of that step is sent again (all cached), the model writes a call of `RECALL_TOKENS`, and the fetched
 tokens are written to the cache once and read by every later request. For 200 fetched tokens at step 4 of 10, where the
 request has 30,000 tokens:
 
@@ -36,14 +36,13 @@ Invariants:
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from keepwhole.models.ledger import RECALL_TOKENS
 from keepwhole.models.profiles import Profile
 from keepwhole.models.unmanaged import SUMMARY
 from keepwhole.replay.cache import CacheUsage
 
 CacheRule: TypeAlias = Literal["prefix", "tail", "explicit"]
 """Longest common prefix; breakpoints at request ends; explicit breakpoints with look-back and lifetime."""
-CALL_TOKENS = 40
-"""Tokens that a model writes to fetch something back."""
 
 
 class Price(NamedTuple):
@@ -141,4 +140,4 @@ def blind_search_cost(requests: Sequence[RequestTokens], searches: Iterable[Blin
 def _round_trip(requests: Sequence[RequestTokens], step: int, fetched: int, price: Price) -> float:
     later = len(requests) - 1 - step
     cost = price.read * requests[step].total + fetched * (price.write + price.read * later)
-    return cost + CALL_TOKENS * price.out
+    return cost + RECALL_TOKENS * price.out

@@ -36,7 +36,7 @@ from itertools import groupby
 
 from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.profiles import DEFAULT, Profile
-from keepwhole.models.unmanaged import ClientRequest
+from keepwhole.models.unmanaged import ClientRequest, summary_cost
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.other_systems import Everything
 from keepwhole.policies.policy import Choice, Policy, Situation, shown_text
@@ -106,6 +106,8 @@ class _Replay:
         self._last = self._frontier = self._whole = self._whole_before = 0
         """Messages of the last request, messages up to the newest changed one, tokens of everything now and then."""
         self._ledger, self._prefixes = Ledger(), CachedPrefixes()
+        self._recalled = 0
+        """Tokens that were fetched back, and that each request has carried since."""
         self._rewritten: list[int] = []
         self._changes: list[ResultChange] = []
         self._requests: list[RequestTokens] = []
@@ -147,7 +149,11 @@ class _Replay:
         found = len(self._tally.losses_in_context)
         self._tally.count(step, self._by_step.get(step, ()), self._changed, transcript.items, self._decided)
         recalled = self._tally.losses_in_context[found:]
+        self._ledger.pay(self._profile.read * self._recalled)
+        if summarized:
+            self._ledger.pay(summary_cost(self._profile, summarized))
         self._ledger.pay(refetch_cost(self._requests, recalled, price_of(self._profile)))
+        self._recalled += sum(one.fetched for one in recalled)
         self._client.count(step, self._sizes, total, self._changed)
         if self._tail_recall is not None:
             self._tail_recall.count(step, transcript, self._decided)
