@@ -352,7 +352,7 @@ def _shown_chars(item: Item, choice: Choice | None) -> int:
     return kept + len(choice.cut.above) + len(choice.cut.below)
 
 
-def _tokens_freed(transcript: Transcript, decided: Choices, choices: list[Choice]) -> int:
+def _tokens_freed(transcript: Transcript, decided: Choices, choices: Sequence[Choice]) -> int:
     """Return the tokens that these choices leave out of what is sent now."""
     return sum(
         _shown_tokens(transcript.items[choice.number], decided.get(choice.number)) - choice.tokens for choice in choices
