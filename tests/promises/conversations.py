@@ -66,3 +66,16 @@ def call_ids(dialect: str, messages: list[dict[str, Any]]) -> list[str]:
             found.append(message["call_id"])
         found += [call["id"] for call in message.get("tool_calls") or ()]
     return found
+
+
+def tool_spec(dialect: str, name: str) -> dict[str, Any]:
+    """The declaration of a tool that takes anything."""
+    schema = {"type": "object", "properties": {}}
+    if dialect == "anthropic":
+        return {"name": name, "input_schema": schema}
+    function = {"name": name, "parameters": schema}
+    return (
+        {"type": "function", **function}
+        if dialect == "openai_responses"
+        else {"type": "function", "function": function}
+    )

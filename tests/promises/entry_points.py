@@ -74,7 +74,7 @@ def _router(dialect: str) -> Show:
     def show(setup: Setup, call: ToolCall) -> str:
         given = {"clock": doors.Clock(), "seed": "same", "settings": doors.settings(setup.text), **setup.options}
         router = doors.open_desk(session="s", **given)
-        begun = doors.begin(router, PATHS[dialect], {}, _request(dialect, call))
+        begun = doors.begin(router, PATHS[dialect], {}, _request(dialect, call, with_tools=True))
         assert doors.is_exchange(begun)
         return _sent_result(dialect, begun.body)
 
@@ -113,9 +113,11 @@ def _messages(dialect: str, call: ToolCall) -> list[dict[str, Any]]:
     ]
 
 
-def _request(dialect: str, call: ToolCall) -> bytes:
+def _request(dialect: str, call: ToolCall, *, with_tools: bool = False) -> bytes:
     key = "input" if dialect == "openai_responses" else "messages"
-    return json.dumps({"model": MODELS[dialect], "max_tokens": 1_000, key: _messages(dialect, call)}).encode()
+    body = {"model": MODELS[dialect], "max_tokens": 1_000, key: _messages(dialect, call)}
+    tools = {"tools": [talk.tool_spec(dialect, call.tool)]} if with_tools else {}
+    return json.dumps({**body, **tools}).encode()
 
 
 def _sent_result(dialect: str, request: bytes) -> str:

@@ -33,11 +33,12 @@ from typing import Any, TypeAlias
 from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND
 from keepwhole.conversation.context import ViewMode
-from keepwhole.exchange.outgoing_request import EVERYTHING, HiddenRounds, OutgoingRequest, view_request
+from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account
 from keepwhole.policies.kinds import works_on_files
+from keepwhole.policies.whole import Whole
 from keepwhole.recall.names import NAMES
 from keepwhole.record.bills import Expected, is_about_all
 from keepwhole.session import Session
@@ -250,7 +251,7 @@ class Exchange:
             is_record_read=self._is_record_read,
         )
         self._is_record_read = None
-        policy = EVERYTHING if self._cannot_recall() else None
+        policy = Whole() if self._cannot_recall() else None
         return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None, policy)
 
     def _cannot_recall(self) -> bool:

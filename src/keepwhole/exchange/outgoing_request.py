@@ -17,6 +17,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.conversation.context import ViewMode
 from keepwhole.errors import StoreError
 from keepwhole.policies.account import Account
+from keepwhole.policies.policy import Policy
 from keepwhole.record.bills import Expected
 from keepwhole.session import Session
 from keepwhole.wire.cache_markers import cache_markers
@@ -55,7 +56,7 @@ class OutgoingRequest:
 
 
 def view_request(
-    session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None, policy: str | None = None
+    session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None, policy: Policy | None = None
 ) -> OutgoingRequest:
     """Make what is sent of a request; without a `mode` it is sent as it came, without a `policy` by the session's."""
     if mode is None:
@@ -92,8 +93,6 @@ def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last
     return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)
 
 
-EVERYTHING = "everything"
-"""The policy under which every result is sent whole."""
 TOOL = "keepwhole_round"
 """The tool name of a round on record. The round is in the entry's header, so that no search shows it to a model."""
 
