@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.notice import imitates
 from keepwhole.truncation.sniff import sniff
 from tests.promises import texts
 from tests.promises.recorded_outputs import NAMES, read_output
@@ -53,8 +54,8 @@ def test_every_line_of_a_cut_ndjson_still_parses(text: str, limit: int) -> None:
 @given(texts.tables, st.integers(600, 3_000))
 def test_a_cut_table_has_its_header_and_only_whole_rows(text: str, limit: int) -> None:
     view = view_of(text, "rows", limit)
-    if view.metadata.strategy_used == "head_tail":  # no row fits whole, and text is better than none
-        assert all(len(row) > limit // 2 for row in text.splitlines()[1:2])
+    if view.metadata.strategy_used == "head_tail":  # no row fits whole, with its marks, and text is better than none
+        assert imitates(text) or all(len(row) > limit // 2 for row in text.splitlines()[1:2])
         return
     if not view.body:
         return

@@ -56,11 +56,12 @@ def _fetched(outcome: Outcome, step: int, profile: Any) -> float:
 
 
 @settings(max_examples=40, deadline=None)
-@given(lengths=sizes, price=prices, room=st.sampled_from([1.02, 1.3, 4.0]))
+@given(lengths=sizes, price=prices, room=st.sampled_from([1.3, 4.0]))
 def test_a_run_that_ends_with_a_batch_and_fetches_something_back_costs_no_more(
     lengths: list[int], price: tuple[float, float], room: float
 ) -> None:
-    """Also where the window is nearly full, which forces a batch only if it is afforded."""
+    """Where the window does not force anything: above nine tenths of it a client compacts at both sides, which this
+    replay of one policy by itself does not follow."""
     window = int(room * (sum(lengths) + 50 * len(lengths)))
     assert worst(lengths, price, window, Auto(QUICK)) <= 1 + QUICK.max_loss + 0.001
 

@@ -199,6 +199,10 @@ def _with_number(auto: AutoSettings, path: str, value: object) -> AutoSettings:
     name, _, member = path.partition(".")
     if name not in AutoSettings.fields or isinstance(getattr(auto, name), Mapping) != bool(member):
         raise UsageError(f"`auto.{path}` is no setting of one number.")
+    if isinstance(getattr(auto, name), bool):
+        if value not in (0, 1):
+            raise UsageError(f"`auto.{path}` is {value!r}; give true or false.")
+        return auto.replace(**{name: bool(value)})
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"`auto.{path}` is {value!r}; give a number.")
     if not member:
