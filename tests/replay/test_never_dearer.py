@@ -1,6 +1,6 @@
 """Replay keeps the promise: a run under `auto` costs at most `max_loss` more than with `mode: off`, wherever it ends.
 
-What a batch has hidden is fetched back, once and right after the batch: the worst that it leaves room for.
+A line of what a batch has hidden is fetched back, once and right after the batch: the worst that it leaves room for.
 """
 
 from collections.abc import Callable
@@ -23,6 +23,8 @@ from tests.replay.recorded import calls, facts, result, run, user
 TOOLS = 120
 CENT = 3_333
 """Tokens for a cent at three dollars a million."""
+ROUNDED = 0.005
+"""A cache serves whole blocks, and requests are whole numbers of tokens; the budget is not that exact."""
 QUICK = CAREFUL.replace(patience=0.05, clear_at_least=1_000, keep_steps=1, start=10_000)
 """Settings under which a batch is made as soon as it is afforded."""
 sizes = st.lists(st.sampled_from([300, 2_000, 8_000]), min_size=25, max_size=70)
@@ -52,7 +54,7 @@ def worst(lengths: list[int], price: tuple[float, float], window: int, auto: Aut
 
 
 def _fetched(outcome: Outcome, step: int, profile: Any) -> float:
-    return refetch_cost(outcome.requests[: step + 1], [Loss(step, 0, 100, 100)], price_of(profile))
+    return refetch_cost(outcome.requests[: step + 1], [Loss(step, 0, 1, 1)], price_of(profile))
 
 
 @settings(max_examples=40, deadline=None)
@@ -63,7 +65,7 @@ def test_a_run_that_ends_with_a_batch_and_fetches_something_back_costs_no_more(
     """Where the window does not force anything: above nine tenths of it a client compacts at both sides, which this
     replay of one policy by itself does not follow."""
     window = int(room * (sum(lengths) + 50 * len(lengths)))
-    assert worst(lengths, price, window, Auto(QUICK)) <= 1 + QUICK.max_loss + 0.001
+    assert worst(lengths, price, window, Auto(QUICK)) <= 1 + QUICK.max_loss + ROUNDED
 
 
 def test_a_batch_that_leaves_no_room_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,4 +74,4 @@ def test_a_batch_that_leaves_no_room_costs_more(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Costs, "affords_batch", affords_all)
     found = max(worst([8_000] * steps, (0.05, 1.25), 200_000, Auto(QUICK)) for steps in range(15, 25))
-    assert found > 1 + QUICK.max_loss
+    assert found > 1 + QUICK.max_loss + ROUNDED
