@@ -170,3 +170,9 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
         text = " ".join((ROOT / "docs/concepts" / page).read_text(encoding="utf-8").split())
         for phrase in phrases:
             assert phrase in text, f"{page} does not say: {phrase}"
+
+
+@pytest.mark.parametrize("section", ["Tool Result Retention Policy", "Rolling context"])
+def test_the_readme_has_the_sections_that_the_documents_name(section: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"\n## {section}\n" in text
