@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.models.ledger import Ledger
 from keepwhole.policies.settings import CAREFUL
+from keepwhole.record.bills import Billing
 
 EAGER = CAREFUL.replace(
     start=2_000, old_after={"other": 2}, patience=0.001, keep_steps=1, max_loss=1_000, clear_at_least=100
@@ -92,3 +95,14 @@ def test_another_process_knows_what_the_client_had_in_its_cache_before_a_summary
     after = talk.ledger
     assert after.unmanaged <= before.unmanaged
     assert after.budget(0.05) <= before.budget(0.05) + 200, "a new process has saved nothing"
+
+
+def test_processes_that_have_seen_other_bills_count_the_same_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[float, float]] = []
+    for scale in (1.0, 1.3):
+        monkeypatch.setattr(Billing, "scale", lambda _, model, scale=scale: scale)
+        talk = Conversation(20)
+        for number in range(20):
+            talk.step(number)
+        counted.append((talk.ledger.paid, talk.ledger.unmanaged))
+    assert counted[0] == counted[1]

@@ -102,15 +102,6 @@ def test_a_summary_leaves_what_is_before_the_messages_in_the_cache() -> None:
     assert without.cost - with_front.cost == pytest.approx((PROFILE.write - PROFILE.read) * 20_000)
 
 
-def test_what_a_client_has_compacted_stays_so_when_bills_show_another_scale() -> None:
-    client = UnmanagedClient()
-    client.send(ClientRequest(80_000, 0), PROFILE)
-    client.send(ClientRequest(95_000, 80_000), PROFILE)
-    small = client.size
-    client.send(ClientRequest(95_000, 95_000, scale=1.2), PROFILE)
-    assert client.size == int(1.2 * small)
-
-
 def test_a_summary_is_due_while_a_client_can_still_afford_one_of_its_own() -> None:
     here = costs(95_000, 70_000, sent=60)
     ahead = here.ledger.after(here.request, PROFILE)

@@ -15,12 +15,15 @@ was sent with 32k, of which the cache had 30k. A batch before turn 9 leaves 12k 
 cache has what ended before the first change.
 
 Invariants
-- The costs depend on the messages, the record and the bills alone: each process that views a branch has the same.
+- The costs depend on the messages and the record alone, so each process that views a branch has the same. They are in
+  estimated tokens: processes see bills at different times, and what a token is billed weighs on both sides alike. Only
+  the limits of the model are converted by it, such as the window at which a client would compact.
 - What clients spell anew at each request, as markers move, is not sent anew.
 """
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
@@ -28,6 +31,7 @@ from keepwhole import events
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.plan import is_recall_answer
 from keepwhole.models.ledger import CachedPrefixes, CarriedCosts, Costs, Ledger, SentRequest, last_end
+from keepwhole.models.profiles import Profile
 from keepwhole.models.tokens import estimate
 from keepwhole.models.unmanaged import ClientRequest
 from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
@@ -103,7 +107,7 @@ class BranchCosts:
         """Begin with what another conversation had cost when its client compacted it: of that, the cache still serves
         what is before the messages."""
         begins = whole + self._transcript.tokens_of(0)
-        self._ledger.go_on(carried, begins, situation.scale)
+        self._ledger.go_on(carried, begins)
         self._before = _Request(0, begins if carried.size else whole, whole, at)
         self._prefixes.add(0, at)
 
@@ -126,6 +130,7 @@ class BranchCosts:
         `situation` has what a summary saves in its overhead, `whole` is the overhead without that, `summary` the number
         of its entry. A request between hidden rounds is made only to recall something.
         """
+        situation = _in_estimates(situation)
         self._take_back()
         self._count_recalled()
         if self._turns < self._transcript.turns:
@@ -133,22 +138,21 @@ class BranchCosts:
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
-        client = self._client_request(situation, came, whole, cold=not ends)
+        client = self._client_request(came, whole, cold=not ends)
         is_for_recall = is_between_rounds or self._is_for_recall(len(self._transcript.messages))
         cached = self._sent_upto(ends[-1], sent) if ends else 0
-        scale = situation.scale
-        request = SentRequest(int(sent * scale), int(cached * scale), None if is_for_recall else client)
+        request = SentRequest(sent, cached, None if is_for_recall else client)
         self.compacted = None
         newest, turns = self._newest, self._transcript.turns
         self._uncounted = newest[1] if newest is not None and newest[0] == turns else None
         self._newest = turns, request
-        return Costs(self._ledger, request, situation.profile, ends, situation.scale)
+        return Costs(self._ledger, request, situation.profile, ends)
 
     def charge(self, shortfall: int, situation: Situation, max_loss: float) -> None:
         """Charge what the cache should have served and did not, of `shortfall` tokens in all; say once where the
         conversation has cost more than it may, which only the window can force."""
         if self._shortfall is not None:
-            self._ledger.charge(shortfall - self._shortfall, situation.profile)
+            self._ledger.charge(int((shortfall - self._shortfall) / situation.scale), situation.profile)
         self._shortfall = shortfall
         if not self._is_told and self._ledger.budget(max_loss) < -_CENT:
             self._is_told = True
@@ -247,15 +251,15 @@ class BranchCosts:
             upto = self._transcript.tokens - self._transcript.tokens_from(end) if end else 0
             cached = upto - left_out + overhead if end else 0
         came = tokens - self._recalled_upto(messages) + whole
-        client = self._client_request(situation, came, whole, cold=not ends)
-        request = SentRequest(int(sent * situation.scale), int(max(0, min(cached, sent)) * situation.scale), client)
+        client = self._client_request(came, whole, cold=not ends)
+        request = SentRequest(sent, max(0, min(cached, sent)), client)
         self._ledger.send(request._replace(came=None) if self._is_for_recall(messages) else request, profile)
         self._prefixes.add(messages, at)
         self._before = _Request(messages, came, sent, at)
 
-    def _client_request(self, situation: Situation, came: int, whole: int, *, cold: bool) -> ClientRequest:
+    def _client_request(self, came: int, whole: int, *, cold: bool) -> ClientRequest:
         """The request as the client would have sent it."""
-        return ClientRequest(came, min(self._before.came, came), cold, whole, whole, situation.scale)
+        return ClientRequest(came, min(self._before.came, came), cold, whole, whole)
 
     def _read_recorded(self, known: Known) -> dict[int, float]:
         """Note when results of finished turns were recorded; return the newest time of each turn."""
@@ -302,3 +306,14 @@ class BranchCosts:
 
     def _recalled_upto(self, length: int) -> int:
         return self._recalled[length - 1] if length else 0
+
+
+def _in_estimates(situation: Situation) -> Situation:
+    """The situation with the limits of its model in estimated tokens."""
+    return situation._replace(profile=_estimated(situation.profile, situation.scale), scale=1.0)
+
+
+@lru_cache(maxsize=256)
+def _estimated(profile: Profile, scale: float) -> Profile:
+    limits = {"window": profile.window, "long_from": profile.long_from, "minimum": profile.minimum}
+    return profile.replace(**{name: round(tokens / scale) for name, tokens in limits.items()})

@@ -105,11 +105,10 @@ class Ledger:
             return CarriedCosts(ahead.paid + written, self.unmanaged, self._client.compactions, self._client.size)
         return CarriedCosts(ahead.paid + written, ahead.unmanaged + OUT * SUMMARY, max(1, ahead.client.compactions), 0)
 
-    def go_on(self, carried: CarriedCosts, begins: int, scale: float = 1.0) -> None:
-        """Go on from what a compacted conversation had cost, with one that `begins` with so many estimated tokens in
-        its place; `scale` is what one of them is billed."""
+    def go_on(self, carried: CarriedCosts, begins: int) -> None:
+        """Go on from what a compacted conversation had cost, with one that `begins` with so many tokens."""
         self.paid = carried.paid
-        dropped = begins - int(carried.size / scale) if carried.size else 0
+        dropped = begins - carried.size if carried.size else 0
         self._client.go_on(carried.unmanaged, carried.compactions, dropped)
 
     @property
@@ -167,12 +166,10 @@ class Costs(NamedTuple):
 
     ledger: Ledger
     request: SentRequest
-    """The request as it would be sent without a batch, in tokens as they are billed."""
+    """The request as it would be sent without a batch."""
     profile: Profile
     ends: Sequence[int] = ()
     """Numbers of messages of the prefixes that the cache has."""
-    scale: float = 1.0
-    """Tokens billed per estimated token."""
 
     def budget(self, share: float) -> float:
         """Return what a batch may cost so that the conversation costs at most `share` more than unmanaged."""
@@ -185,7 +182,7 @@ class Costs(NamedTuple):
         from the budget, of which enough must be left to send what the summary leaves, and to have the client write one
         of its own, since it may do so at any request; and that must pay soon.
         """
-        tokens, left = min(self.request.tokens, int(self.scale * sent)), int(self.scale * left)
+        tokens = min(self.request.tokens, sent)
         request = self.request._replace(tokens=tokens, cached=min(tokens, self.request.cached))
         ahead = self.ledger.after(request, self.profile)
         over = tokens - ahead.client.size
@@ -199,9 +196,8 @@ class Costs(NamedTuple):
     def affords_to_carry(self, tokens: int, share: float) -> bool:
         """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""
         ahead = self.ledger.after(self.request, self.profile)
-        billed = self.scale * tokens
-        carried = REQUESTS_TO_PAY * self.profile.read * max(0.0, billed - ahead.client.size)
-        return self.profile.write * billed + carried <= ahead.budget(share)
+        carried = REQUESTS_TO_PAY * self.profile.read * max(0, tokens - ahead.client.size)
+        return self.profile.write * tokens + carried <= ahead.budget(share)
 
     def affords_tools(self, tokens: int, freed: int, share: float) -> bool:
         """Return whether `tokens` may be put in front of the request, so that nothing of it is cached, in return for
@@ -209,7 +205,7 @@ class Costs(NamedTuple):
         if self.request.tokens > _ROOMY * self.profile.window:
             return True
         profile = _doubted(self.profile)
-        cost = (profile.write - profile.read) * self.request.cached + profile.write * self.scale * (tokens - freed)
+        cost = (profile.write - profile.read) * self.request.cached + profile.write * (tokens - freed)
         return cost <= self.budget(share)
 
     def affords_batch(self, share: float) -> Callable[[int, int], bool]:
@@ -217,9 +213,9 @@ class Costs(NamedTuple):
 
         Enough must be left to read something of it back once: the request is sent once more, all of it cached.
         """
-        budget, read, scale = self.budget(share), self.profile.read, self.scale
+        budget, read = self.budget(share), self.profile.read
         once = read * self.request.tokens + OUT * RECALL_TOKENS
-        return lambda behind, freed: self.of_batch(behind, freed) + once - read * scale * freed <= budget
+        return lambda behind, freed: self.of_batch(behind, freed) + once - read * freed <= budget
 
     def of_batch(self, behind: int, freed: int) -> float:
         """Return what a batch costs more now than sending the same without it.
@@ -227,8 +223,8 @@ class Costs(NamedTuple):
         `behind` are the estimated tokens behind the prefix that stays, `freed` those of them that are left out.
         """
         profile = _doubted(self.profile)
-        rewritten = self.scale * behind - (self.request.tokens - self.request.cached)
-        return (profile.write - profile.read) * rewritten - profile.write * self.scale * freed
+        rewritten = behind - (self.request.tokens - self.request.cached)
+        return (profile.write - profile.read) * rewritten - profile.write * freed
 
 
 def last_end(ends: Sequence[int], index: int) -> int:

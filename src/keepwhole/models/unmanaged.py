@@ -47,8 +47,6 @@ class ClientRequest(NamedTuple):
     """Tokens of it that a summary keeps: the system prompt, the tools."""
     front: int = 0
     """Of these, the tokens before the first message: a summary leaves them where they are, so the cache serves them."""
-    scale: float = 1.0
-    """Tokens billed for each of all these: what a client has compacted stays the same however that changes."""
 
 
 class UnmanagedClient:
@@ -73,15 +71,15 @@ class UnmanagedClient:
         if request.tokens <= self._dropped or request.shared < self._dropped:
             self._dropped = 0  # the client went back, or has compacted by itself
         size, shared = request.tokens - self._dropped, request.shared - self._dropped
-        left = int(SUMMARY / request.scale) + request.kept
-        if request.scale * size >= COMPACT * profile.window and shared > left:
-            asked = min(int(request.scale * shared), profile.window)  # it would have compacted before that
+        left = SUMMARY + request.kept
+        if size >= COMPACT * profile.window and shared > left:
+            asked = min(shared, profile.window)  # it would have compacted before that
             self.cost += summary_cost(profile, asked, cold=request.cold)
             self.compactions += 1
             self._dropped += shared - left
             size, shared = left + size - shared, request.front
-        self.size = int(request.scale * size)
-        self.cost += request_cost(profile, self.size, 0 if request.cold else int(request.scale * shared))
+        self.size = size
+        self.cost += request_cost(profile, self.size, 0 if request.cold else shared)
 
 
 def request_cost(profile: Profile, size: int, cached: int) -> float:
