@@ -103,6 +103,8 @@ def test_processes_that_have_seen_other_bills_count_the_same_costs(monkeypatch: 
         monkeypatch.setattr(Billing, "scale", lambda _, model, scale=scale: scale)
         talk = Conversation(20)
         for number in range(20):
-            talk.step(number)
+            talk.step(
+                number, "read_file", TEXT if number else 5 * TEXT
+            )  # longer than the shortest prefix that is cached
         counted.append((talk.ledger.paid, talk.ledger.unmanaged))
     assert counted[0] == counted[1]
