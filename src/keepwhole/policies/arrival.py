@@ -24,7 +24,7 @@ Owns: these rules. Must not know: other results, how decisions are recorded.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
@@ -197,6 +197,12 @@ def whole_cap(arriving: Arriving, limits: Limits) -> int:
     return arriving.source.chars
 
 
+def choices_to_mark(new: Iterable[Item]) -> list[Choice]:
+    """Return the choices of policies that show new results whole: those with text that imitates a notice are marked."""
+    found = (SHOWS_WHOLE.choose(item) for item in new)
+    return [choice for choice in found if choice is not None]
+
+
 def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> int:
     """Return the cap of the policy `auto`: most characters of a result on arrival, by its kind."""
     source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
@@ -224,3 +230,7 @@ def named_in(arguments: str, keys: Sequence[str]) -> str:
         return ""
     found = (cast("dict[str, object]", named).get(key) for key in keys)
     return next((text for text in found if isinstance(text, str)), "")
+
+
+SHOWS_WHOLE = ArrivalRule(cap=whole_cap)
+"""Shows every new result whole."""

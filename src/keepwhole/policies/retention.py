@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.arrival import ArrivalRule, Arriving, whole_cap
+from keepwhole.policies.arrival import SHOWS_WHOLE, Arriving, choices_to_mark
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
@@ -19,7 +19,6 @@ from keepwhole.truncation.result import TruncationResult
 FULL_TURNS = 2
 """Turns in which a result is whole: the one that made it, and the next."""
 KEPT_LINES = 3
-_WHOLE = ArrivalRule(cap=whole_cap)
 
 
 def notice(trace_id: str, call: str = "") -> str:
@@ -43,12 +42,11 @@ class Retention(Value):
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Return choices for new results, shown whole: only text that imitates a notice is marked as quoted."""
-        found = (_WHOLE.choose(item) for item in new)
-        return [choice for choice in found if choice is not None]
+        return choices_to_mark(new)
 
     def show(self, arriving: Arriving) -> TruncationResult:
         """Show a new result whole."""
-        return _WHOLE.show(arriving)
+        return SHOWS_WHOLE.show(arriving)
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Return a choice for each result that has just become too old to be whole."""

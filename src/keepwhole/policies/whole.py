@@ -6,11 +6,9 @@ Must not know: when a request is sent so (`exchange`).
 
 from collections.abc import Sequence
 
-from keepwhole.policies.arrival import ArrivalRule, whole_cap
+from keepwhole.policies.arrival import choices_to_mark
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.transcript import Item, Transcript
-
-_RULE = ArrivalRule(cap=whole_cap)
 
 
 class Whole:
@@ -22,8 +20,7 @@ class Whole:
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Return a choice for each new result with text that imitates a notice."""
-        found = (_RULE.choose(item) for item in new)
-        return [choice for choice in found if choice is not None]
+        return choices_to_mark(new)
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Return no choices: nothing is left out later."""

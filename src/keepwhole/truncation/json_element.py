@@ -14,7 +14,6 @@ from keepwhole.truncation.notice import items_omitted, keys_omitted, omitted
 from keepwhole.truncation.question import fold, hits_of
 from keepwhole.truncation.tree import ChosenMembers, TreeCut
 
-_HEAD_SHARE = 0.6
 _HIGH_SURROGATES = ("d8", "d9", "da", "db")
 _MOST_HITS, _MOST_SEARCHED = 400, 100_000
 _NEAR = 4_096
@@ -155,12 +154,7 @@ class JsonCut(TreeCut):
         room = budget - len(json.dumps(omitted(end - begin, end - begin)))
         if room < 0:
             return None
-        first = begin + int(room * _HEAD_SHARE)
-        while not self._may_cut(first, begin):
-            first -= 1
-        last = end - (room - (first - begin))
-        while last < end and not self._may_cut(last, begin):
-            last += 1
+        first, last = self.ends_within(begin, end, room)
         words = json.dumps(omitted(self.text.count("\\n", first, last), last - first))[1:-1]
         return [
             Segment("kept", start, first),
@@ -172,7 +166,7 @@ class JsonCut(TreeCut):
     def _key(self, member: Member) -> str:
         return self.text[member.start + 1 : member.value].rpartition('"')[0]
 
-    def _may_cut(self, at: int, begin: int) -> bool:
+    def may_cut(self, at: int, begin: int) -> bool:
         """Whether a cut before `at` splits neither an escape, nor a pair of them, nor a grapheme."""
         if at <= begin:
             return True

@@ -35,6 +35,8 @@ _LEAST = 40
 _MOST_CUT = 64
 """At most this many members of one container are shown cut."""
 _MOST_SEARCHED = 20_000
+_HEAD_SHARE = 0.6
+"""Share of the room for the beginning of a leaf of which both ends are kept."""
 
 
 ChosenMembers = dict[int, list[Piece]]
@@ -48,6 +50,16 @@ class TreeCut:
         self.text = text
         self._wanted = tuple(wanted)
         self._max_depth = max_depth
+
+    def ends_within(self, begin: int, end: int, room: int) -> tuple[int, int]:
+        """Where the kept beginning of a leaf's text stops and its kept end starts, both together in `room`."""
+        first = begin + int(room * _HEAD_SHARE)
+        while not self.may_cut(first, begin):
+            first -= 1
+        last = end - (room - (first - begin))
+        while last < end and not self.may_cut(last, begin):
+            last += 1
+        return first, last
 
     def cut_between(self, start: int, stop: int, budget: int) -> Cut | None:
         """The cut of a text whose one value is from `start` to `stop`; None where nothing fits."""
@@ -165,6 +177,10 @@ class TreeCut:
     def leaf(self, start: int, stop: int, budget: int) -> list[Piece] | None:
         """A leaf that is too long, cut; None where it cannot be."""
         return None
+
+    def may_cut(self, at: int, begin: int) -> bool:
+        """Whether the text of a leaf, which starts at `begin`, may be cut before `at`."""
+        return True
 
     def is_named(self, start: int) -> bool:
         """Whether the members of this container have names, so that even a short part of each is useful."""

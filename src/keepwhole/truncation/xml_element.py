@@ -22,7 +22,6 @@ _NO_TAG = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>
 _LARGEST = 1_000_000
 _DEEPEST = 101
 _PIECE = 16_384
-_HEAD_SHARE = 0.6
 _NEAR = 256
 """Characters before a place that say whether it may be cut there."""
 
@@ -134,12 +133,7 @@ class XmlCut(TreeCut):
             return None
         first, last = begin, end
         if self.text.find("<", begin, end) < 0:  # else there are comments or sections, which cannot be split
-            first = begin + int(room * _HEAD_SHARE)
-            while not self._may_cut(first, begin):
-                first -= 1
-            last = end - (room - (first - begin))
-            while last < end and not self._may_cut(last, begin):
-                last += 1
+            first, last = self.ends_within(begin, end, room)
         return [
             Segment("kept", start, first),
             Inserted(text_omitted(last - first)),
@@ -147,7 +141,7 @@ class XmlCut(TreeCut):
             Segment("kept", last, stop),
         ]
 
-    def _may_cut(self, at: int, begin: int) -> bool:
+    def may_cut(self, at: int, begin: int) -> bool:
         """Whether a cut before `at` splits neither a reference such as `&amp;` nor a grapheme."""
         if at <= begin:
             return True
