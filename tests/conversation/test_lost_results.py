@@ -128,6 +128,10 @@ def test_an_empty_result_of_another_call_with_the_same_id_stays_empty(dialect: s
     assert result_texts(dialect, session.view(other)) == [("call_0", "")]
     both = [*conversation(dialect, ("call_0",)), *other]
     assert result_texts(dialect, session.view(both))[1] == ("call_0", "")
+    session = Session(store=MemoryStore())
+    session.view(conversation(dialect, ("call_0",)))
+    again = [*conversation(dialect, ("call_0",)), *lose(conversation(dialect, ("call_0",)), "call_0", "")]
+    assert result_texts(dialect, session.view(again))[1] == ("call_0", ""), "which of two equal calls is not known"
 
 
 @every_dialect

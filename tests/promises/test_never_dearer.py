@@ -160,3 +160,5 @@ def test_a_client_that_has_compacted_later_than_with_mode_off_pays_no_more_until
         clock.pass_by(10)
     assert sessions[0].compactions == 2, "else nothing is compared"
     assert worst <= 1 + CAREFUL.max_loss
+    counted = max(branch.costs._ledger.paid for _, branch in sessions[1].session.conversations._branches)
+    assert counted > 0.5 * sessions[1].cost, "what came before the compaction is counted too, in estimated tokens"

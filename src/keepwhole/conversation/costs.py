@@ -310,7 +310,7 @@ class BranchCosts:
 
 def _in_estimates(situation: Situation) -> Situation:
     """The situation with the limits of its model in estimated tokens."""
-    return situation._replace(profile=_estimated(situation.profile, situation.scale), scale=1.0)
+    return situation._replace(profile=_estimated(situation.profile, situation.scale))
 
 
 @lru_cache(maxsize=256)
