@@ -429,7 +429,7 @@ class Branch:
         accepted = self._append_or_leave(without_repeats(fresh), arrivals, batch, after)
         try:
             self.context.journal.catch_up(own=True)
-            self.apply_decisions()
+            self._changed.update(self.apply_decisions())  # by whichever process was first
             self._recognize_recorded(fresh)
             damaged = [item for item in accepted if item.number in self._new]
             if damaged:

@@ -21,7 +21,7 @@ from keepwhole.recall.names import is_recall
 _BATCHES = 3
 """Most batches that are planned one right after the other."""
 _NEXT_BILL = 1.5
-"""How many more tokens the next bill may have than was estimated."""
+"""How many times more or fewer tokens the next bill may have than was estimated."""
 _RESTORED_SHARE = 0.9
 """Of the window that restored results may fill, the answer included."""
 _RESTORED_MARGIN = MARGINS["data"]
@@ -115,16 +115,19 @@ def may_wait(
 ) -> bool:
     """Whether results about which nothing is chosen may be sent before they are recorded.
 
-    They may where a process that has read one bill more would choose nothing either. Results of older steps may have
-    to age at once, so they are recorded first.
+    They may where a process that has read other bills would choose nothing either: it may take tokens for more or for
+    fewer, and have more to spend. Results of older steps may have to age at once, so they are recorded first.
     """
     if any(item.step != transcript.steps for item in fresh):
         return False
-    near = situation._replace(scale=situation.scale * _NEXT_BILL, frozen=False)
-    chosen = policy.arrive(transcript, fresh, decisions, near)
-    if any(not is_recall_answer(transcript.items[choice.number]) for choice in chosen):
-        return False
-    return not policy.age(transcript, decisions, summarized(near))
+    for factor in (1 / _NEXT_BILL, 1.0, _NEXT_BILL):
+        near = situation._replace(scale=situation.scale * factor, doubt=1.0, frozen=False, costs=None)
+        chosen = policy.arrive(transcript, fresh, decisions, near)
+        if any(not is_recall_answer(transcript.items[choice.number]) for choice in chosen):
+            return False
+        if policy.age(transcript, decisions, summarized(near)):
+            return False
+    return True
 
 
 def plan_restored(

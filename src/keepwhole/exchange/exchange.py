@@ -167,8 +167,9 @@ class Exchange:
 
     @property
     def account(self) -> Account:
-        """The figures of the view that is sent."""
-        return self._rounds_sent[-1].account
+        """The figures of the view that is sent; decisions are those of all rounds."""
+        accounts = [outgoing.account for outgoing in self._rounds_sent]
+        return accounts[-1].replace(new_decisions=sum(account.new_decisions for account in accounts))
 
     @property
     def expected(self) -> Expected | None:

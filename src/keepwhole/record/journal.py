@@ -149,9 +149,9 @@ class Journal:
         They are read with the next entries, and whether the session is still the same is seen then.
         """
         self._is_foreseen = False
-        numbers = list(range(self.seq + 1, self.seq + 1 + len(drafts)))
-        if not drafts or not self._following.seq or [entry.seq for entry in entries] != numbers:
-            return
+        own = [(number, draft.header.trace_id) for number, draft in enumerate(drafts, self.seq + 1)]
+        if not drafts or not self._following.seq or [(entry.seq, entry.header.trace_id) for entry in entries] != own:
+            return  # others appended something, or one of these results, before
         made = {draft.header.trace_id for draft in drafts if isinstance(draft.header, Result)}
         if any(draft.header.trace_id not in self._by_trace.keys() | made for draft in drafts if _is_decision(draft)):
             return  # it is about a result of the past that nobody has asked for

@@ -66,10 +66,6 @@ def models(dialect: Dialect) -> dict[str, dict[str, int]]:
     return {"claude-sonnet-5" if dialect == "anthropic" else "gpt-5": {"window": WINDOW}}
 
 
-class Unlike(AssertionError):
-    """The same request was sent in two ways, or what was changed in it was said of neither."""
-
-
 def race(dialect: Dialect, kind: str, folder: Path, steps: int, seed: int) -> None:
     """One conversation, every request of which goes to both proxies at once."""
     at = place(kind, folder)
@@ -87,25 +83,19 @@ def race(dialect: Dialect, kind: str, folder: Path, steps: int, seed: int) -> No
     asked = sent(served.asked)
     assert all(one.by_way.keys() == set(WAYS) for one in asked)
     unlike = [one.number for one in asked if len(set(one.by_way.values())) > 1]
-    if unlike:
-        raise Unlike([unlikeness(*one.by_way.values()) for one in asked if one.number in unlike])
+    assert not unlike, [unlikeness(*one.by_way.values()) for one in asked if one.number in unlike]
     assert kinds["aged"] > 3, kinds
     bodies = [one.by_way["a"] for one in asked]
     changed = changed_prefixes(bodies)
     told = [at for at, headers in enumerate(agent.headers) if "x-keepwhole-decisions" in headers]
     unsaid = sorted(set(changed) - set(told))
-    if unsaid:
-        raise Unlike([unlikeness(bodies[at - 1], bodies[at]) for at in unsaid])
+    assert not unsaid, [unlikeness(bodies[at - 1], bodies[at]) for at in unsaid]
 
 
 @pytest.mark.parametrize(("dialect", "kind"), [*zip(TILLS, ("postgres", "sqlite", "postgres"), strict=True)])
 def test_one_request_at_two_proxies_at_once_is_one_request(tmp_path: Path, dialect: Dialect, kind: str) -> None:
-    for seed in (1, 2):
-        try:
-            return race(dialect, kind, tmp_path / str(seed), 14, seed)
-        except Unlike:  # what is known of it, and how often it happens, is in decision 27
-            continue
-    return race(dialect, kind, tmp_path / "last", 14, 3)
+    for seed in (2, 8):
+        race(dialect, kind, tmp_path / str(seed), 14, seed)
 
 
 @pytest.mark.torture
