@@ -162,3 +162,21 @@ def test_a_client_that_has_compacted_later_than_with_mode_off_pays_no_more_until
     assert worst <= 1 + CAREFUL.max_loss
     counted = max(branch.costs._ledger.paid for _, branch in sessions[1].session.conversations._branches)
     assert counted > 0.5 * sessions[1].cost, "what came before the compaction is counted too, in estimated tokens"
+
+
+def test_a_client_that_carries_hardly_more_than_with_mode_off_gets_no_summary_for_it() -> None:
+    """What only recall needs takes a hundred tokens more; a summary for that was young when one was really due."""
+    clock = Clock()
+    sessions = PricedSession(Provider(), clock, 2_000, 8_000), ManagedSession(Provider(), clock, 2_000, 8_000, True)
+    script = [Step(words=30_000, result=30_000, tool="Read")] * 20 + [
+        Step(arguments=7_000, result=7_000, tool="Bash")
+    ] * 10
+    worst = 0.0
+    for number, step in enumerate(script):
+        for session in sessions:
+            session.step(number, step)
+        off, on = (session.cost for session in sessions)
+        worst = max(worst, on / off if on - off > CENT else 0.0)
+        clock.pass_by(10)
+    assert [session.compactions for session in sessions] == [2, 2], "else nothing is compared"
+    assert worst <= 1 + CAREFUL.max_loss

@@ -97,6 +97,10 @@ class Request(Value):
     """`tools` where ours were offered."""
     scale: float = 0.0
     """Tokens billed for an estimated one, as was thought when it was sent; 0 where its bill teaches nothing of that."""
+    would_send: int | None = None
+    """Tokens that it would have had, about, and"""
+    would_edit: int | None = None
+    """results that it would have shown otherwise, if it had not been sent in `mode: shadow`; None where it was not."""
 
 
 class Response(Value):
@@ -128,6 +132,10 @@ KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "reque
 KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
+_LATER = ("would_send", "would_edit")
+"""Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
+
+
 class Entry(Value):
     """One happening of a session, numbered by `seq`."""
 
@@ -146,6 +154,9 @@ class Entry(Value):
 def header_bytes(header: Header, facts: BodyFacts) -> bytes:
     """The canonical bytes of an entry's header, the body's facts included."""
     fields = {"v": 1, "kind": KIND_OF[type(header)], **header.as_dict()}
+    for name in _LATER:
+        if fields.get(name) is None:
+            fields.pop(name, None)
     index = hashlib.sha256(facts.blocks).hexdigest() if facts.blocks else ""
     fields["body"] = [facts.size, facts.chars, facts.lines, facts.eol, facts.encoding, index]
     return _encode(fields).encode("ascii")

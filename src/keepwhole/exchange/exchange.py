@@ -453,6 +453,8 @@ class Exchange:
             decisions=account.new_decisions,
             recall="tools" if self.offers else "",
             scale=account.scale if expected is not None and is_about_all(usage) else 0.0,
+            would_send=account.tokens_sent if account.mode == "shadow" else None,
+            would_edit=account.edited if account.mode == "shadow" else None,
         )
 
 

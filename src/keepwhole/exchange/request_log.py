@@ -48,6 +48,8 @@ class RequestFacts(NamedTuple):
     decisions: int = 0
     recall: str = ""
     scale: float = 0.0
+    would_send: int | None = None
+    would_edit: int | None = None
 
 
 class AnswerFacts(NamedTuple):

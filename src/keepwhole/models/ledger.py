@@ -178,15 +178,16 @@ class Costs(NamedTuple):
     def is_outgrown(self, sent: int, left: int, share: float) -> bool:
         """Return whether a summary that leaves `left` of `sent` estimated tokens is due because of what the rest costs.
 
-        A client with `mode: off` would have compacted, and carries less since. What is carried beyond that is paid
-        from the budget, of which enough must be left to send what the summary leaves, and to have the client write one
-        of its own, since it may do so at any request; and that must pay soon.
+        A client with `mode: off` would have compacted, and carries less since, by more than `share` of what it carries:
+        less than that never uses the budget up. What is carried beyond is paid from the budget, of which enough must be
+        left to send what the summary leaves, and to have the client write one of its own, since it may do so at any
+        request; and that must pay soon.
         """
         tokens = min(self.request.tokens, sent)
         request = self.request._replace(tokens=tokens, cached=min(tokens, self.request.cached))
         ahead = self.ledger.after(request, self.profile)
         over = tokens - ahead.client.size
-        if not ahead.client.compactions or over <= 0:
+        if not ahead.client.compactions or over <= share * ahead.client.size:
             return False
         read = self.profile.read
         rewrite, saved = self.profile.write * left, read * (tokens - left)

@@ -8,12 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from keepwhole import SqliteStore
+from keepwhole import Session, SqliteStore
 from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.apps.cli.parser import module_of
+from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from tests.apps.cli.cli import Cli
 from tests.apps.proxy.proxy_server import PATHS, ask, proxy
 from tests.apps.proxy.test_tenants import conversation
+from tests.conversation.test_branch_states import step
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text
 
@@ -124,3 +126,18 @@ def test_explain_says_what_the_shadow_would_show(cli: Cli) -> None:
     assert "shown as it came" not in told
     (edit,) = cli.json("explain", "quiet")["would_be"]
     assert edit["tokens_after"] < edit["tokens_before"] / 2
+
+
+def test_explain_says_what_the_shadow_would_have_aged(cli: Cli) -> None:
+    eager = "start: 500, keep_steps: 1, max_loss: 1000, patience: 0.01, clear_at_least: 100, min_tokens: 50"
+    (cli.folder / "keepwhole.yaml").write_text(f"auto: {{{eager}, old_after: {{other: 1}}}}\n")
+    store = SqliteStore(str(cli.folder / "home"))
+    session = Session("quiet", store=store)
+    log, messages = RequestLog(session), [{"role": "user", "content": "go"}]
+    for number in range(5):
+        messages = [*messages, *step(number)]
+        body = json.dumps({"model": "gpt-5", "messages": messages}).encode()
+        log.add(body, RequestFacts("openai_chat", "gpt-5", mode="shadow"), LoggedAnswer(b"{}", 200))
+    store.close()
+    would_be = cli.json("explain", "quiet")["would_be"]
+    assert "aged" in {edit["rule"] for edit in would_be}

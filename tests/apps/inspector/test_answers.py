@@ -132,6 +132,23 @@ def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: S
     assert not summary["cost"]["is_loss"]
 
 
+def test_what_the_shadow_would_send_is_told_for_each_request_and_in_all(
+    services: InspectorServices, session: Session
+) -> None:
+    sent = RequestLog(session)
+    session.keep("t", None, "x")
+    assert answers.one_session(services, PageRequest(("s",)))["shadow"] is None
+    for would in (700, 500):
+        about = RequestFacts("openai_chat", "gpt-5", mode="shadow", tokens_whole=1_000, tokens_sent=1_000)
+        about = about._replace(would_send=would, would_edit=2)
+        sent.add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200))
+    sent.add(b'{"messages": [1]}', RequestFacts(mode="on", tokens_sent=5), LoggedAnswer(b"{}", 200))
+    summary = answers.one_session(services, PageRequest(("s",)))
+    assert summary["shadow"] == {"requests": 2, "tokens_sent": 2_000, "would_send": 1_200}
+    told = [(step["would_send"], step["would_edit"]) for step in steps(services, "s")["steps"]]
+    assert told == [(700, 2), (500, 2), (None, None)]
+
+
 @pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])
 def test_a_response_is_shown_exactly_as_received(services: InspectorServices, session: Session, size: int) -> None:
     said = json.dumps({"content": "hello " * size}).encode()

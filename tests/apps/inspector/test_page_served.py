@@ -85,6 +85,17 @@ def test_the_list_and_the_session_show_what_was_paid_and_saved_or_lost(
     assert one.said == []
 
 
+def test_a_session_in_the_shadow_says_what_mode_on_would_send(looked: Callable[..., Looked], session: Session) -> None:
+    about = RequestFacts("openai_chat", "gpt-5", mode="shadow", tokens_whole=12_000, tokens_sent=12_000)
+    about = about._replace(would_send=7_000, would_edit=2)
+    RequestLog(session).add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200))
+    tab = looked("&session=s").tab
+    tab.wait_for_selector(".detail .note")
+    assert "2 results would be shown otherwise, and 7,000 of 12,000 tokens sent" in tab.locator(".detail").inner_text()
+    terms = {term: value for term, value in tab.evaluate(FACTS)}
+    assert (terms["Sent in the shadow"], terms["With mode: on"]) == ("12k", "7.0k")
+
+
 def test_an_address_for_one_session_leads_there(looked: Callable[..., Looked], session: Session, kept: str) -> None:
     one = looked("&session=s")
     one.tab.wait_for_selector(".row.chosen .what")

@@ -73,14 +73,19 @@ def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
 def _would_be(context: CommandContext, session: str) -> list[Edit]:
     """The edits that the last request would have had, where it was sent in the shadow.
 
-    It is viewed in a record of its own: in this one its results are known, and what was sent whole stays whole.
+    All requests of its branch are viewed in a record of its own: in this one their results are known, and what was sent
+    whole stays whole.
     """
     log = RequestLog(context.session(session))
-    last = next((step.request for step in reversed(log.all()) if step.request.purpose == "turn"), None)
-    if last is None or last.mode != "shadow":
+    turns = [step.request for step in log.all() if step.request.purpose == "turn"]
+    if not turns or turns[-1].mode != "shadow":
         return []
     acting = Session(session, store=MemoryStore(), settings=context.settings)
-    return list(acting.projection(log.body(last.trace_id), mode="on").edits)
+    edits: tuple[Edit, ...] = ()
+    for request in turns:
+        if request.branch == turns[-1].branch:
+            edits = acting.projection(log.body(request.trace_id), mode="on").edits
+    return list(edits)
 
 
 def _print_shadow(session: str, edits: list[Edit], as_json: bool) -> int:

@@ -93,6 +93,7 @@ class Sessions:
                 "course": window_history(timeline),
                 "steps": len(timeline.steps),
                 "branches": _branches(timeline),
+                "shadow": _shadow(timeline),
                 "notes": _notes(timeline),
             }
 
@@ -179,6 +180,16 @@ def _newest_request(timeline: Timeline) -> TimelineStep | None:
 def _branches(timeline: Timeline) -> list[dict[str, Any]]:
     counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
     return [{"name": showable(name), "steps": count} for name, count in counts.most_common(50)]
+
+
+def _shadow(timeline: Timeline) -> dict[str, int] | None:
+    """What the requests in `mode: shadow` had in all, and what they would have had; None where there were none."""
+    asked = (step.request for step in timeline.steps if step.request is not None)
+    found = [(one.tokens_sent, one.would_send) for one in asked if one.would_send is not None]
+    if not found:
+        return None
+    sent, would = (sum(column) for column in zip(*found, strict=True))
+    return {"requests": len(found), "tokens_sent": sent, "would_send": would}
 
 
 def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:

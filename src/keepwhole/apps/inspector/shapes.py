@@ -42,6 +42,7 @@ def step(of: TimelineStep) -> dict[str, Any]:
 def _request_fields(request: Request | None, response: Response | None) -> dict[str, Any]:
     """The request and its outcome; all values are None where there was no request."""
     keys = ("branch", "model", "purpose", "policy", "mode", "tokens_whole", "tokens_sent", "predicted")
+    keys += ("would_send", "would_edit")
     about = {key: _printable(getattr(request, key, None)) for key in keys}
     timed = {key: getattr(response, key, None) for key in ("first_ms", "total_ms")}
     outcome = None if request is None else NO_ANSWER if response is None else response.outcome

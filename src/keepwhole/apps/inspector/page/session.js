@@ -187,12 +187,13 @@ const Course = ({ course, steps, size, step, go }) => {
 };
 
 const Facts = still(({ summary }) => {
-  const { cost } = summary;
+  const { cost, shadow } = summary;
   const facts = [
     ["Model", oneLine(summary.model || "–")], ["Results", count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
     ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)],
   ];
   if (cost) facts.push(["Paid", cost.paid], ["With mode: off", cost.off, cost.assumes], ["Saved", html`<span class=${cost.is_loss ? "loss" : ""}>${cost.saved}, ${cost.words}</span>`]);
+  if (shadow) facts.push(["Sent in the shadow", short(shadow.tokens_sent), "Tokens of all requests in mode: shadow"], ["With mode: on", short(shadow.would_send)]);
   return html`<dl class="facts">${facts.map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 });
 

@@ -79,6 +79,8 @@ const Usage = ({ step }) => {
 
 const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
 
+const Shadow = ({ step }) => html`<p class="note"><b class="badge">Shadow</b> Everything was sent as it came. With mode: on, ${many(step.would_edit, "result")} would be shown otherwise, and ${count(step.would_send)} of ${count(step.tokens_sent)} tokens sent.</p>`;
+
 // A batch decides much the same of many results: said once, with the results behind it.
 const batched = (decisions) => {
   const groups = new Map();
@@ -125,6 +127,7 @@ export const Step = still(({ step, name, total }) => {
     ${step.tokens_whole ? html`<${Bar} whole=${step.tokens_whole} part=${step.tokens_sent} label=${`${share(1 - less)} of the whole was sent`} />` : ""}
     <${Usage} step=${step} />
     ${step.rewritten && html`<${Rewritten} step=${step} />`}
+    ${Number.isInteger(step.would_send) && html`<${Shadow} step=${step} />`}
     ${step.id && html`<p class="ways"><a class="button" href=${to.request(name, step.id)}>The request as it was sent${step.size ? ` (${bytes(step.size)})` : ""}, and its response</a></p>`}
     ${step.decisions?.length ? html`<${Decisions} name=${name} step=${step} />` : ""}
     ${results.length ? html`<h3 class="new">${results.length === 1 ? "New in this step" : `${results.length} results new in this step`}</h3>` : html`<p class="quiet">No tool result was new in this step.</p>`}
