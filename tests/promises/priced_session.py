@@ -185,6 +185,8 @@ class ManagedSession(PricedSession):
         self.recalls = self.forced = 0
         self.recalled = 0.0
         """What recalls have cost since the last batch: hidden rounds, and what they read, sent again ever since."""
+        self._compacted = 0
+        """Messages in place of which a summary was sent last."""
         self._read_back = self._new_read_back = 0
         """Tokens that were read back, and those of them that the client has not sent yet."""
         self.exempt = 0.0
@@ -225,9 +227,15 @@ class ManagedSession(PricedSession):
         return bill
 
     def _count_read_back(self, exchange: Exchange) -> None:
-        """Count what it costs to send again what was read back; a batch is made only if all of that is afforded."""
-        if exchange.account.new_decisions:
+        """Count what it costs to send again what was read back.
+
+        A batch is made only if all of that is afforded. A summary is made because it is not, and leaves it out.
+        """
+        account = exchange.account
+        if account.new_decisions and account.compacted == self._compacted:
             self.recalled = 0.0
+        self._compacted = account.compacted
+        self._read_back = min(self._read_back, _tokens_read_back(json.loads(exchange.body)))
         write = 2.0 if self.provider.lifetime == 3_600 else self.provider.write
         self.recalled += self.provider.read * self._read_back + write * self._new_read_back
         self._read_back, self._new_read_back = self._read_back + self._new_read_back, 0
@@ -301,3 +309,12 @@ def _marked(message: Json, marker: Json) -> Json:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [dict(block) for block in content]
     blocks[-1]["cache_control"] = marker
     return {**message, "content": blocks}
+
+
+def _tokens_read_back(body: Json) -> int:
+    """Tokens of the calls of recall tools in a request, and of their answers."""
+    contents = (message["content"] for message in body["messages"] if isinstance(message["content"], list))
+    blocks = [block for content in contents for block in content]
+    names = [str(block.get("id") or block.get("tool_use_id") or "") for block in blocks]
+    own = [block for name, block in zip(names, blocks, strict=True) if name.startswith("recall_")]
+    return sum(tokens_of(json.dumps(block).encode()) for block in own)

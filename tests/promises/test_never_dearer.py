@@ -180,3 +180,20 @@ def test_a_client_that_carries_hardly_more_than_with_mode_off_gets_no_summary_fo
         clock.pass_by(10)
     assert [session.compactions for session in sessions] == [2, 2], "else nothing is compared"
     assert worst <= 1 + CAREFUL.max_loss
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_compaction_right_after_the_first_results_shows_nothing_whole_that_is_not_afforded(restarts: bool) -> None:
+    """The request before it has no answer among the messages, and is in the cache all the same."""
+    clock = Clock()
+    sessions = PricedSession(Provider(), clock, 2_000, 2_000), ManagedSession(Provider(), clock, 2_000, 2_000, True)
+    for number in range(2):
+        for session in sessions:
+            session.step(number, Step(words=30_000, result=30_000, tool="Bash"))
+        clock.pass_by(10)
+    if restarts:
+        sessions[1].restart()
+    for session in sessions:
+        session.compact(2)
+    off, on = (session.cost for session in sessions)
+    assert on <= max((1 + CAREFUL.max_loss) * off, off + CENT)

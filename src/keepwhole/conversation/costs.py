@@ -124,29 +124,43 @@ class BranchCosts:
         self._newest = None
         self.compacted = ledger.after_compaction(costs.request, costs.profile, more)
 
-    def before(self, situation: Situation, whole: int, known: Known, summary: int, *, is_between_rounds: bool) -> Costs:
+    def before(
+        self, situation: Situation, whole: int, known: Known, summary: int, *, is_between_rounds: bool, restores: bool
+    ) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
 
         `situation` has what a summary saves in its overhead, `whole` is the overhead without that, `summary` the number
-        of its entry. A request between hidden rounds is made only to recall something.
+        of its entry. A request between hidden rounds is made only to recall something. One that `restores` results
+        follows a request that has no answer yet among the messages, and that the cache has.
         """
         situation = _in_estimates(situation)
         self._take_back()
         self._count_recalled()
         if self._turns < self._transcript.turns:
             self._count_requests(situation, whole, known, summary)
+        newest, turns, ledger = self._newest, self._transcript.turns, self._ledger
+        self._uncounted = newest[1] if newest is not None and newest[0] == turns else None
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
-        client = self._client_request(came, whole, cold=not ends)
+        shared = self._before.came
+        if restores and not situation.cold and (end := self._end_of_results()):
+            shared = came - self._transcript.tokens_from(end)
+            ends = [*(each for each in ends if each < end), end]
+            if self._uncounted is not None:  # as it was sent, with what was cut on arrival
+                self._uncounted = self._uncounted._replace(tokens=self._sent_upto(end, sent))
+                ledger = ledger.after(self._uncounted, situation.profile)
+        client = ClientRequest(came, min(shared, came), not ends, whole, whole)
         is_for_recall = is_between_rounds or self._is_for_recall(len(self._transcript.messages))
         cached = self._sent_upto(ends[-1], sent) if ends else 0
         request = SentRequest(sent, cached, None if is_for_recall else client)
         self.compacted = None
-        newest, turns = self._newest, self._transcript.turns
-        self._uncounted = newest[1] if newest is not None and newest[0] == turns else None
         self._newest = turns, request
-        return Costs(self._ledger, request, situation.profile, ends)
+        return Costs(ledger, request, situation.profile, ends)
+
+    def _end_of_results(self) -> int:
+        """Return the number of messages up to the newest result, and with it; 0 without one."""
+        return self._transcript.items[-1].index + 1 if self._transcript.items else 0
 
     def charge(self, shortfall: int, situation: Situation, max_loss: float) -> None:
         """Charge what the cache should have served and did not, of `shortfall` tokens in all; say once where the
@@ -251,15 +265,11 @@ class BranchCosts:
             upto = self._transcript.tokens - self._transcript.tokens_from(end) if end else 0
             cached = upto - left_out + overhead if end else 0
         came = tokens - self._recalled_upto(messages) + whole
-        client = self._client_request(came, whole, cold=not ends)
+        client = ClientRequest(came, min(self._before.came, came), not ends, whole, whole)
         request = SentRequest(sent, max(0, min(cached, sent)), client)
         self._ledger.send(request._replace(came=None) if self._is_for_recall(messages) else request, profile)
         self._prefixes.add(messages, at)
         self._before = _Request(messages, came, sent, at)
-
-    def _client_request(self, came: int, whole: int, *, cold: bool) -> ClientRequest:
-        """The request as the client would have sent it."""
-        return ClientRequest(came, min(self._before.came, came), cold, whole, whole)
 
     def _read_recorded(self, known: Known) -> dict[int, float]:
         """Note when results of finished turns were recorded; return the newest time of each turn."""
