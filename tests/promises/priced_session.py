@@ -223,7 +223,7 @@ class ManagedSession(PricedSession):
         self.cost += OUT * tokens_of(json.dumps(call).encode())
         self.recalls += 1
         self.recalled += self.cost - paid
-        self._new_read_back = bill.tokens - before
+        self._new_read_back = max(0, bill.tokens - before)  # a summary may be made between the rounds
         return bill
 
     def _count_read_back(self, exchange: Exchange) -> None:

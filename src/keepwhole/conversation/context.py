@@ -96,8 +96,10 @@ class ViewMode(NamedTuple):
     records: bool = True
     """Whether new results and decisions are recorded; not where a client only counts what would be sent."""
     restores: bool = False
-    """Whether results are shown whole once, the newest first, as far as the window allows, and nothing ages: for a
-    client that is about to summarize the conversation by itself."""
+    """Whether results are shown whole once, the newest first, as far as the window and the budget allow, and nothing
+    ages: for a client that is about to summarize the conversation by itself."""
+    is_whole: bool = False
+    """Whether they are so as far as the window alone allows: for a model that has no tool to read them back."""
     may_settle: bool = False
     """Whether results that are sent whole may be recorded later, by `settle`, once the request is on its way."""
     branch: str = "main"
@@ -113,6 +115,12 @@ class ViewMode(NamedTuple):
     """Whether they are put there only once something is left out: that changes the prompt from its beginning on."""
     is_record_read: bool | None = None
     """Whether the record could be read just now; None where it is still to be read."""
+
+
+    @property
+    def shows_whole(self) -> bool:
+        """Whether results are shown whole once, and nothing ages."""
+        return self.restores or self.is_whole
 
 
 TURN = ViewMode()

@@ -55,10 +55,11 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided
         _arrive_and_age(branch, view, situation)
     branch.count_unstored()
-    is_compacted = branch.mode == "on" and not view.mode.restores and view.policy.name != "everything"
+    is_compacted = branch.mode == "on" and not view.mode.shows_whole and view.policy.name != "everything"
     if is_record_read and is_compacted:
         branch.compact(situation, client_compacts=view.mode.client_compacts)
-    branch.restore(situation, _answer_tokens(view.request) if view.mode.restores else None)
+    afforded = situation._replace(costs=None) if view.mode.is_whole else situation
+    branch.restore(afforded, _answer_tokens(view.request) if view.mode.shows_whole else None)
     if view.mode.restores:
         branch.costs.note_compaction(costs, branch.restored)
 
@@ -85,7 +86,7 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
     near = situation._replace(margin=branch.summary.with_margin(situation).margin)
     unsent = branch.unsent_items
     arrivals = plan_arrivals(transcript, decisions, unsent, policy, near, branch.may_hide, is_alone=is_alone)
-    if is_alone or view.mode.restores:
+    if is_alone or view.mode.shows_whole:
         return Plan(arrivals)
     if view.mode.is_between_rounds or (view.mode.may_settle and branch.is_planned_already()):
         situation = situation._replace(frozen=True)

@@ -242,7 +242,8 @@ class Exchange:
         """What is sent of a request; one that counts leaves no trace, one without a record is sent as it came."""
         mode = ViewMode(
             records=not self._endpoint.counts,
-            restores=self.identity.purpose == "compaction" or self._cannot_recall(),
+            restores=self.identity.purpose == "compaction",
+            is_whole=self._cannot_recall(),
             may_settle=self._may_settle,
             branch=self.identity.branch,
             client_compacts=self.identity.client_compacts,
