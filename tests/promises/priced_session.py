@@ -207,7 +207,7 @@ class ManagedSession(PricedSession):
         before = self._size
         bill = self._round(exchange)
         self._exempt_forced(exchange, bill, before, would_take)
-        self._count_read_back(exchange)
+        self._count_read_back(exchange, bill)
         hidden = sorted(set(_ARTIFACT.findall(exchange.body.decode())))
         if recall is not None and hidden and exchange.offers:
             bill = self._recall(exchange, bill, hidden[recall % len(hidden)])
@@ -226,8 +226,8 @@ class ManagedSession(PricedSession):
         self._new_read_back = max(0, bill.tokens - before)  # a summary may be made between the rounds
         return bill
 
-    def _count_read_back(self, exchange: Exchange) -> None:
-        """Count what it costs to send again what was read back.
+    def _count_read_back(self, exchange: Exchange, bill: Bill) -> None:
+        """Count what it costs to send again what was read back, as it was billed: from the cache or not.
 
         A batch is made only if all of that is afforded. A summary is made because it is not, and leaves it out.
         """
@@ -235,9 +235,11 @@ class ManagedSession(PricedSession):
         if account.new_decisions and account.compacted == self._compacted:
             self.recalled = 0.0
         self._compacted = account.compacted
-        self._read_back = min(self._read_back, _tokens_read_back(json.loads(exchange.body)))
+        found, behind = _read_back_in(json.loads(exchange.body))
+        self._read_back = min(self._read_back, found)
         write = 2.0 if self.provider.lifetime == 3_600 else self.provider.write
-        self.recalled += self.provider.read * self._read_back + write * self._new_read_back
+        price = self.provider.read if bill.tokens - behind <= bill.read else write
+        self.recalled += price * self._read_back + write * self._new_read_back
         self._read_back, self._new_read_back = self._read_back + self._new_read_back, 0
 
     def _begin(self, body: Json, is_compaction: bool) -> Exchange:
@@ -311,10 +313,13 @@ def _marked(message: Json, marker: Json) -> Json:
     return {**message, "content": blocks}
 
 
-def _tokens_read_back(body: Json) -> int:
-    """Tokens of the calls of recall tools in a request, and of their answers."""
-    contents = (message["content"] for message in body["messages"] if isinstance(message["content"], list))
-    blocks = [block for content in contents for block in content]
-    names = [str(block.get("id") or block.get("tool_use_id") or "") for block in blocks]
-    own = [block for name, block in zip(names, blocks, strict=True) if name.startswith("recall_")]
-    return sum(tokens_of(json.dumps(block).encode()) for block in own)
+def _read_back_in(body: Json) -> tuple[int, int]:
+    """Tokens of the calls of recall tools in a request and of their answers, and the tokens behind the last of them."""
+    found = behind = 0
+    for message in body["messages"]:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        names = [str(block.get("id") or block.get("tool_use_id") or "") for block in blocks]
+        own = [block for name, block in zip(names, blocks, strict=True) if name.startswith("recall_")]
+        found += sum(tokens_of(json.dumps(block).encode()) for block in own)
+        behind = 0 if own else behind + tokens_of(json.dumps(message).encode())
+    return found, behind

@@ -116,7 +116,6 @@ class ViewMode(NamedTuple):
     is_record_read: bool | None = None
     """Whether the record could be read just now; None where it is still to be read."""
 
-
     @property
     def shows_whole(self) -> bool:
         """Whether results are shown whole once, and nothing ages."""
