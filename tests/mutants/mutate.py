@@ -1,7 +1,8 @@
 """The ways in which a line can be broken: each as the place in a file and the text that takes its place.
 
 A mutant changes what the code does and still parses. Texts for people, docstrings, imports and type hints are left
-alone: what they say is no behavior that a test could notice.
+alone: what they say is no behavior that a test could notice. So are assertions, and `strict=True`, which asserts that
+two sequences are equally long.
 """
 
 import ast
@@ -64,7 +65,8 @@ def _is_silent(node: ast.AST) -> bool:
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     is_hint = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
-    return is_docstring or is_hint or is_message
+    is_assertion = isinstance(node, ast.keyword) and node.arg == "strict"
+    return is_docstring or is_hint or is_message or is_assertion
 
 
 def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
