@@ -63,7 +63,9 @@ def _behavior(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_silent(node: ast.AST) -> bool:
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    is_hint = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    is_hint = (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING") or (
+        isinstance(node, ast.keyword) and node.arg == "total"
+    )
     is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
     is_assertion = isinstance(node, ast.keyword) and node.arg == "strict"
     return is_docstring or is_hint or is_message or is_assertion

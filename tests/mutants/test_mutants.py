@@ -31,6 +31,7 @@ def test_every_mutant_parses_and_differs() -> None:
 
 def test_texts_hints_and_docstrings_stay_as_they_are() -> None:
     assert {mutant.line for mutant in mutants(SOURCE)} == {3, 7, 9}
+    assert not list(mutants(b"class Options(TypedDict, total=False):\n    name: str\n"))
 
 
 def test_what_is_asserted_stays_as_it_is() -> None:
