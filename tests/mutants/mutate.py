@@ -89,12 +89,17 @@ def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[
         yield node, str(not node.value)
     elif isinstance(node, ast.Constant) and type(node.value) is int:
         yield node, str(node.value + 1)
-    elif isinstance(node, ast.Return) and node.value is not None and text(node.value) != "None":
+    elif isinstance(node, ast.Return) and node.value is not None and not _is_flat(node.value):
         yield node, "return None"
     elif (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)) or isinstance(
         node, ast.AugAssign
     ):
         yield node, "pass"
+
+
+def _is_flat(node: ast.expr) -> bool:
+    """Return whether a value is a constant that is changed as such, or one that no caller tells from None."""
+    return isinstance(node, ast.Constant) and (not node.value or isinstance(node.value, int))
 
 
 def _span(node: ast.expr | ast.stmt, starts: list[int]) -> tuple[int, int]:

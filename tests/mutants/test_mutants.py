@@ -34,6 +34,12 @@ def test_texts_hints_and_docstrings_stay_as_they_are() -> None:
     assert not list(mutants(b"class Options(TypedDict, total=False):\n    name: str\n"))
 
 
+def test_a_returned_constant_becomes_another_one_and_not_none() -> None:
+    source = b"def a():\n    return False\n\n\ndef b():\n    return 0\n\n\ndef c():\n    return name\n"
+    found = [mutant.apply(source).splitlines()[mutant.line - 1].strip() for mutant in mutants(source)]
+    assert found == [b"return True", b"return 1", b"return None"]
+
+
 def test_what_is_asserted_stays_as_it_is() -> None:
     assert not list(mutants(b"assert 1 < 2\nfor one, two in zip(a, b, strict=True):\n    print\n"))
 
