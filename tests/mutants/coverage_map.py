@@ -86,7 +86,10 @@ def _join(tree: Path, folder: Path) -> None:
         joined.execute("CREATE INDEX by_path ON ran (path)")
         for part in folder.glob("part.*"):
             with closing(sqlite3.connect(part)) as recorded:
-                rows = recorded.execute(_RECORDED).fetchall()
+                try:
+                    rows = recorded.execute(_RECORDED).fetchall()
+                except sqlite3.DatabaseError:  # of a process that was killed while it wrote
+                    continue
             found = ((os.path.relpath(path, tree), _test(folder, context), lines) for path, context, lines in rows)
             joined.executemany("INSERT INTO ran VALUES (?, ?, ?)", (row for row in found if row[1]))
     for part in (*folder.glob("part.*"), *folder.glob(f"{FORKED}*")):
