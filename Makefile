@@ -12,7 +12,7 @@ SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test coverage mutants quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
+.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -30,9 +30,15 @@ test: .venv/dev  ## the default test run
 coverage: .venv/dev  ## the share of lines that tests run, where a document asks for a floor
 	$(BIN)/python -m tests.coverage_floors
 
-# Some hours on two cores. The last seed is the commit, so that every commit is tried with lines of its own.
+# The last seed is the commit, so that every commit is tried with lines of its own.
 mutants: .venv/dev  ## break 200 randomly drawn lines, for each of five seeds, and see whether tests notice
+	$(BIN)/python -m tests.mutants --map
 	for seed in 1 2 3 4 $$(git rev-parse HEAD); do $(BIN)/python -m tests.mutants --seed $$seed || exit 1; done
+
+# Whole test files, chosen by their names, miss what other tests catch, and of eight lines two or three may change nothing
+# that could be noticed. Fewer than half says that tests do not run or that nobody wrote any; `make mutants` says more.
+mutants-sample: .venv/dev  ## break eight lines and run the test files with the closest names
+	$(BIN)/python -m tests.mutants --seed $$(git rev-parse HEAD) --count 8 --by-name --floor 0.5
 
 # Importing the providers' SDKs, which one file there needs, would take as long as all the rest.
 quick: .venv/dev  ## the packages that do no I/O, without property tests: a first answer in under ten seconds
@@ -130,4 +136,4 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 	@touch $@
 
 clean:
-	rm -rf .venv .venvs .clients .servers .browser .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .clients .servers .browser .mutants .pytest_cache .ruff_cache .hypothesis

@@ -1,27 +1,46 @@
 """`python -m tests.mutants --seed S --count N`: breaks N randomly drawn lines in turn and runs the closest tests.
 
-Prints every mutant and the share that was caught; exits with 1 where that is below 95 %.
-Mutants that change nothing anybody could notice stand in `equivalent.txt`, each with the reason, and are not counted.
+Prints every mutant, the test that caught it and the share that was caught; exits with 1 where that is below `--floor`.
+Mutants that change nothing anybody could notice are rows of `equivalent.txt`, each with the reason, and not counted.
+What survived is written to `.mutants/survived-S.txt`; `--again` tries those alone.
+
+The closest tests are found by a map of which test runs which line; `python -m tests.mutants --map` makes it, in
+`.mutants/map`. Test files that have changed since are run whole. `--by-name` does without a map. `--unbroken` breaks
+nothing: what is caught then, a test has caught that fails by itself.
 """
 
 import argparse
 import os
 import random
-import shutil
+import re
+import resource
+import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import cache
+from itertools import count
 from pathlib import Path
+from queue import Empty, Queue
 from typing import NamedTuple
 
-from tests.mutants.closest import ROOT, closest_tests
+from tests.mutants.closest import closest_files, closest_tests
+from tests.mutants.copies import ROOT, copy_of_tree
+from tests.mutants.coverage_map import MARKS, CoverageMap, environment_in, make_map
 from tests.mutants.mutate import Mutant, mutants
 
-FLOOR = 0.95
-_PATIENCE = 240
-_LEFT_OUT = (".git", ".venv", ".browser", ".clients", "__pycache__", "node_modules", ".hypothesis", ".pytest_cache")
+FOLDER = ROOT / ".mutants"
+BATCHES = ((15, 5.0), (60, 25.0), (250, 60.0))
+"""How many tests are tried at once, and how many seconds they took when the map was made. Most mutants are caught by
+the first few tests; those that seem to survive are worth the time."""
+ADAPTERS = ("claude_agent", "langchain", "openai_agents", "pydantic_ai")
+NO_END = "no end in time"
+_PATIENCE, _SHORT_PATIENCE = 240, 40
+_MEMORY = 8 << 30
+_moments = count(1_000_000_000)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", re.MULTILINE)
 
 
 class Drawn(NamedTuple):
@@ -40,15 +59,20 @@ class Drawn(NamedTuple):
         return f"{self.path.relative_to(ROOT).as_posix()} | {before} | {after}"
 
 
+@cache
+def all_mutants() -> tuple[Drawn, ...]:
+    """Return every mutant of every file of the source."""
+    sources = ((path, path.read_bytes()) for path in sorted((ROOT / "src").rglob("*.py")))
+    return tuple(Drawn(path, mutant, source) for path, source in sources for mutant in mutants(source))
+
+
 def draw(seed: str, count: int) -> list[Drawn]:
-    """Return so many mutants, each of another line, drawn evenly from all lines that can be broken."""
-    by_line: dict[tuple[Path, int], list[Mutant]] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        for mutant in mutants(path.read_bytes()):
-            by_line.setdefault((path, mutant.line), []).append(mutant)
+    """Return this many mutants, each of another line, drawn evenly from all lines that can be broken."""
+    by_line: dict[tuple[Path, int], list[Drawn]] = {}
+    for one in all_mutants():
+        by_line.setdefault((one.path, one.mutant.line), []).append(one)
     chance = random.Random(seed)
-    lines = chance.sample(sorted(by_line), min(count, len(by_line)))
-    return [Drawn(path, chance.choice(by_line[path, line]), path.read_bytes()) for path, line in lines]
+    return [chance.choice(by_line[line]) for line in chance.sample(sorted(by_line), min(count, len(by_line)))]
 
 
 def equivalents() -> dict[str, str]:
@@ -58,59 +82,159 @@ def equivalents() -> dict[str, str]:
     return {words: reason for words, reason in rows}
 
 
-def copies(count: int) -> Iterator[Path]:
-    """Yield copies of the tree in which mutants can be tried."""
-    for number in range(count):
-        folder = Path(tempfile.mkdtemp(prefix=f"mutants_{number}_"))
-        shutil.copytree(ROOT, folder / "tree", ignore=shutil.ignore_patterns(*_LEFT_OUT), symlinks=True)
-        yield folder / "tree"
+def interpreter(path: Path) -> Path | None:
+    """Return the Python that can run the tests of a module; an adapter's is there after `make adapters`."""
+    if not is_adapter(path):
+        return Path(sys.executable)
+    python = ROOT / ".venvs" / f"{path.stem.replace('_', '-')}-current" / "bin" / "python"
+    return python if python.exists() else None
 
 
-def is_caught(drawn: Drawn, tree: Path) -> bool:
-    """Return whether one of the closest tests fails with the mutant, or does not come to an end."""
-    place = tree / drawn.path.relative_to(ROOT)
-    place.write_bytes(drawn.mutant.apply(drawn.source))
-    tests = [path.relative_to(ROOT).as_posix() for path in closest_tests(drawn.path)]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"}
+def is_adapter(path: Path) -> bool:
+    """Return whether a module needs a framework that is in an environment of its own."""
+    return path.parent.name == "integrations" and path.stem in ADAPTERS
+
+
+def batches(coverage: CoverageMap | None, one: Drawn) -> Iterator[Sequence[str]]:
+    """Yield the tests that are closest to a mutant, in the order in which they are worth trying."""
+    if coverage is None:
+        yield closest_files(one.path, at_most=3)
+        return
+    if is_adapter(one.path):
+        yield [f"tests/integrations/test_{one.path.stem}.py"]
+        return
+    changed = {name for name in closest_files(one.path, at_most=14) if is_changed(coverage, name)}
+    if changed:
+        yield sorted(changed)
+    tests = closest_tests(coverage, one.path, one.mutant.line)
+    rest = [test for test in tests if not is_changed(coverage, test.partition("::")[0])]
+    for at_most, seconds in BATCHES:
+        batch: list[str] = []
+        for test in rest:
+            if len(batch) < at_most and coverage.seconds[test] <= seconds:
+                batch.append(test)
+                seconds -= coverage.seconds[test]
+        if batch:
+            yield batch
+        rest = [test for test in rest if test not in set(batch)]
+
+
+def is_changed(coverage: CoverageMap, name: str) -> bool:
+    """Return whether a test file has been written, or is gone, since the map was made."""
+    path = ROOT / name
+    return not path.exists() or path.stat().st_mtime > coverage.made
+
+
+def caught_by(one: Drawn, tree: Path, tests: Sequence[str], patience: float) -> str | None:
+    """Return the test that fails with the mutant, or what happened instead of an end; None if all pass."""
+    place = tree / one.path.relative_to(ROOT)
+    write(place, one.mutant.apply(one.source))
+    command = [
+        str(interpreter(one.path)),
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:cacheprovider",
+        "--tb=no",
+    ]
+    process = subprocess.Popen(
+        [*command, "-m", MARKS, "--timeout=60", *tests],
+        cwd=tree, env=environment_in(tree), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True, preexec_fn=limit_memory,
+    )  # fmt: skip
     try:
-        done = subprocess.run(
-            [*command, "-m", "not torture", "--timeout", "100", *tests],
-            cwd=tree, env=environment, timeout=_PATIENCE, capture_output=True, check=False,
-        )  # fmt: skip
+        said, _ = process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
-        return True
+        return NO_END
     finally:
-        place.write_bytes(drawn.source)
-    return done.returncode != 0
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        write(place, one.source)
+    if process.returncode in (0, 5):  # all passed, or none was chosen
+        return None
+    failed = _FAILED.findall(said)
+    return failed[0] if failed else said.strip().rpartition("\n")[2]
+
+
+def write(place: Path, content: bytes) -> None:
+    """Write a file with a time of its own: Python would use the compiled file of a source of equal time and size."""
+    place.write_bytes(content)
+    moment = next(_moments)
+    os.utime(place, (moment, moment))
+
+
+def limit_memory() -> None:
+    """Let a mutant that never stops collecting fail instead of filling the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+
+def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> list[tuple[Drawn, str | None]]:
+    """Try mutants in several copies of the tree and print each with what caught it."""
+    waiting: Queue[Drawn] = Queue()
+    for one in drawn:
+        waiting.put(one)
+    tried: list[tuple[Drawn, str | None]] = []
+
+    def work(tree: Path) -> None:
+        with suppress(Empty):
+            while True:
+                one = waiting.get_nowait()
+                patience = _PATIENCE if coverage else _SHORT_PATIENCE
+                results = (caught_by(one, tree, tests, patience) for tests in batches(coverage, one))
+                catcher = next((result for result in results if result), None)
+                tried.append((one, catcher))
+                print(f"{'caught' if catcher else 'SURVIVED'}: {one.words} | {catcher or ''}", flush=True)
+
+    with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(work, [stack.enter_context(copy_of_tree()) for _ in range(jobs)]))
+    return tried
+
+
+def options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("--seed", default="1", help="draws the same lines every time")
+    parser.add_argument("--count", type=int, default=200, help="how many lines are broken")
+    parser.add_argument("--jobs", type=int, default=2, help="how many are tried at once")
+    parser.add_argument("--floor", type=float, default=0.95, help="the share that has to be caught")
+    parser.add_argument("--map", action="store_true", help="record which tests run which line, and break nothing")
+    parser.add_argument("--by-name", action="store_true", help="choose test files by names and imports, without a map")
+    parser.add_argument("--again", action="store_true", help="only try what survived with this seed")
+    parser.add_argument("--unbroken", action="store_true", help="break nothing, to see that nothing is caught then")
+    return parser.parse_args()
 
 
 def main() -> int:
     """Try the mutants and print what survived."""
-    options = argparse.ArgumentParser(prog="python -m tests.mutants")
-    options.add_argument("--seed", default="1")
-    options.add_argument("--count", type=int, default=200)
-    options.add_argument("--jobs", type=int, default=2)
-    args = options.parse_args()
-    known = equivalents()
+    args = options()
+    if args.map:
+        make_map(FOLDER / "map", args.jobs)
+        return 0
+    coverage = None if args.by_name else CoverageMap(FOLDER / "map")
+    known, survived_before = equivalents(), FOLDER / f"survived-{args.seed}.txt"
     drawn = [one for one in draw(args.seed, args.count) if one.words not in known]
-    trees = list(copies(args.jobs))
-    survived: list[str] = []
-    with ThreadPoolExecutor(args.jobs) as pool:
-
-        def try_all(number: int) -> None:
-            for one in drawn[number :: args.jobs]:
-                is_noticed = is_caught(one, trees[number])
-                if not is_noticed:
-                    survived.append(one.words)
-                print(f"{'caught' if is_noticed else 'SURVIVED'}: {one.words}", flush=True)
-
-        list(pool.map(try_all, range(args.jobs)))
-    for tree in trees:
-        shutil.rmtree(tree.parent)
-    caught = len(drawn) - len(survived)
-    print(f"seed {args.seed}: {caught} of {len(drawn)} caught ({caught / max(1, len(drawn)):.1%})")
-    return int(caught < FLOOR * len(drawn))
+    if args.again:
+        before = survived_before.read_text(encoding="utf-8").splitlines()
+        drawn = [one for one in all_mutants() if one.words in before and one.words not in known]
+    if untried := [one for one in drawn if interpreter(one.path) is None]:
+        print(f"{len(untried)} lines are of adapters whose frameworks `make adapters` installs: not tried.")
+        drawn = [one for one in drawn if one not in untried]
+    if args.unbroken:
+        drawn = [one._replace(mutant=one.mutant._replace(start=0, stop=0, text="")) for one in drawn]
+    tried = try_all(drawn, coverage, args.jobs)
+    # Whole files may take longer than anybody waits for them, whether a line is broken or not.
+    decided = [(one, catcher) for one, catcher in tried if coverage or catcher != NO_END]
+    survived = [one.words for one, catcher in decided if not catcher]
+    FOLDER.mkdir(exist_ok=True)
+    survived_before.write_text("".join(f"{words}\n" for words in survived), encoding="utf-8")
+    caught = len(decided) - len(survived)
+    print(f"seed {args.seed}: {caught} of {len(decided)} caught ({caught / max(1, len(decided)):.1%})")
+    return int(caught < args.floor * len(decided))
 
 
 if __name__ == "__main__":

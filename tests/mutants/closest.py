@@ -1,13 +1,117 @@
-"""Which tests are closest to a module: those that mirror its name, those that import it, those of its folder."""
+"""Which tests are closest to a line: those that ran it, by a map, or those whose names and imports are nearest.
 
+With a map, the tests that ran the line are ordered: those that mirror its module first, then the fast ones, spread over
+files and functions. A line that runs when its module is imported, such as a constant or a default, is run by no test in
+particular: there the tests count that ran lines which mention the name it defines.
+
+Without a map, which takes longer to make than the default suite takes, whole test files are chosen.
+"""
+
+import ast
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.mutants.copies import ROOT
+from tests.mutants.coverage_map import SLOW, CoverageMap
+
 _IMPORT = re.compile(r"^\s*(?:from|import) (keepwhole[\w.]*)(?: import ([^\n]*))?", re.MULTILINE)
-_SLOW = ("torture", "mutants", "clients", "test_docs.py", "test_linear_time.py", "test_never_dearer_machine.py")
+_FEW = 20
+"""With fewer tests than this for a constant of a module, those of other modules that mention it count too."""
+_AT_ONCE = 4
+"""As many tests of a file that mirrors the module come before the first of another file comes a second time."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def closest_tests(coverage: CoverageMap, path: Path, line: int) -> list[str]:
+    """Return the tests that ran a line of the source, or what depends on it, the closest first."""
+    tree = ast.parse(path.read_bytes())
+    ran = coverage.lines_by_test(_name(path))
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and line in _span(node)]
+    functions = [node for node in around if isinstance(node, _Function)]
+    inner = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+    if isinstance(inner, _Function):  # a default of a parameter
+        found = _ran_any(ran, _body(inner))
+    elif functions:
+        found = _ran_any(ran, {line}) or _ran_any(ran, _span(inner)) or _ran_any(ran, _body(functions[-1]))
+    else:
+        found = _mentions(coverage, path, inner)
+    if found:
+        return _in_turn(coverage, path, found)
+    return sorted(ran, key=lambda test: (-len(ran[test]), coverage.seconds[test]))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _span(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _body(function: _Function) -> range:
+    return range(function.body[0].lineno, _span(function).stop)
+
+
+def _ran_any(ran: dict[str, set[int]], lines: Iterable[int]) -> set[str]:
+    wanted = set(lines)
+    return {test for test, its in ran.items() if its & wanted}
+
+
+def _mentions(coverage: CoverageMap, path: Path, statement: ast.stmt) -> set[str]:
+    """Return the tests that ran lines of functions which mention a name that a statement defines."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    names = [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
+    found: set[str] = set()
+    if names:
+        for other in (path, *_sources()):
+            if len(found) < _FEW and (lines := set(_lines_with(other, names[0]))):
+                found |= _ran_any(coverage.lines_by_test(_name(other)), lines)
+    return found
+
+
+def _lines_with(path: Path, name: str) -> Iterator[int]:
+    pattern = re.compile(rf"\b{name}\b")
+    texts = path.read_text(encoding="utf-8").splitlines()
+    return (line for line in _function_lines(path) if pattern.search(texts[line - 1]))
+
+
+@cache
+def _function_lines(path: Path) -> tuple[int, ...]:
+    functions = (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, _Function))
+    return tuple(sorted({line for function in functions for line in _body(function)}))
+
+
+@cache
+def _sources() -> tuple[Path, ...]:
+    return tuple(sorted((ROOT / "src").rglob("*.py")))
+
+
+def _in_turn(coverage: CoverageMap, path: Path, tests: Iterable[str]) -> list[str]:
+    """Order tests: a fast one of every file, some more of those that mirror the module, then the next of every file."""
+    by_file: dict[str, list[str]] = {}
+    for test in sorted(tests, key=coverage.seconds.__getitem__):
+        by_file.setdefault(test.partition("::")[0], []).append(test)
+    ranked: list[tuple[int, bool, float, str]] = []
+    for file, its in by_file.items():
+        is_other = path.stem.removesuffix("s") not in Path(file).stem
+        for number, test in enumerate(_functions_in_turn(its)):
+            turn = number if is_other else number // _AT_ONCE
+            ranked.append((turn, is_other, coverage.seconds[test], test))
+    return [test for *_, test in sorted(ranked)]
+
+
+def _functions_in_turn(tests: Sequence[str]) -> list[str]:
+    """Order the tests of a file: the first case of every function, then the second ones."""
+    cases = Counter[str]()
+    ranked: list[tuple[int, int, str]] = []
+    for number, test in enumerate(tests):
+        function = test.partition("[")[0]
+        ranked.append((cases[function], number, test))
+        cases[function] += 1
+    return [test for *_, test in sorted(ranked)]
 
 
 @cache
@@ -23,7 +127,7 @@ def _imported(path: Path) -> frozenset[str]:
 @cache
 def _test_files() -> tuple[Path, ...]:
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return tuple(path for path in files if not any(slow in path.as_posix() for slow in _SLOW))
+    return tuple(path for path in files if not _name(path).startswith(SLOW))
 
 
 @cache
@@ -31,14 +135,12 @@ def _users(module: str) -> frozenset[str]:
     """Return the modules of the source that import a module."""
     source = ROOT / "src"
     return frozenset(
-        ".".join(path.relative_to(source).with_suffix("").parts)
-        for path in source.rglob("*.py")
-        if module in _imported(path)
+        ".".join(path.relative_to(source).with_suffix("").parts) for path in _sources() if module in _imported(path)
     )
 
 
-def closest_tests(module_file: Path, at_most: int = 14) -> Sequence[Path]:
-    """Return the test files that are closest to a module of the source, the closest first."""
+def closest_files(module_file: Path, at_most: int) -> list[str]:
+    """Return the test files that are closest to a module of the source by names and imports, the closest first."""
     parts = module_file.relative_to(ROOT / "src").with_suffix("").parts
     module, folder, stem = ".".join(parts), parts[1:-1], parts[-1].removesuffix("s")
     users = _users(module)
@@ -58,4 +160,4 @@ def closest_tests(module_file: Path, at_most: int = 14) -> Sequence[Path]:
         return (5, len(imported), path.name) if is_near else None
 
     ranked = sorted((found, path) for path in _test_files() if (found := distance(path)) is not None)
-    return [path for _, path in ranked][:at_most]
+    return [_name(path) for _, path in ranked][:at_most]

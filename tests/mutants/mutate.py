@@ -1,7 +1,8 @@
 """The ways in which a line can be broken: each as the place in a file and the text that takes its place.
 
 A mutant changes what the code does and still parses. Texts for people, docstrings, imports and type hints are left
-alone: what they say is no behavior that a test could notice.
+alone: what they say is no behavior that a test could notice. So are assertions, and `strict=True`, which asserts that
+two sequences are equally long.
 """
 
 import ast
@@ -62,9 +63,12 @@ def _behavior(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_silent(node: ast.AST) -> bool:
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    is_hint = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    is_hint = (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING") or (
+        isinstance(node, ast.keyword) and node.arg == "total"
+    )
     is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
-    return is_docstring or is_hint or is_message
+    is_assertion = isinstance(node, ast.keyword) and node.arg == "strict"
+    return is_docstring or is_hint or is_message or is_assertion
 
 
 def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
@@ -85,12 +89,17 @@ def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[
         yield node, str(not node.value)
     elif isinstance(node, ast.Constant) and type(node.value) is int:
         yield node, str(node.value + 1)
-    elif isinstance(node, ast.Return) and node.value is not None and text(node.value) != "None":
+    elif isinstance(node, ast.Return) and node.value is not None and not _is_flat(node.value):
         yield node, "return None"
     elif (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)) or isinstance(
         node, ast.AugAssign
     ):
         yield node, "pass"
+
+
+def _is_flat(node: ast.expr) -> bool:
+    """Return whether a value is a constant that is changed as such, or one that no caller tells from None."""
+    return isinstance(node, ast.Constant) and (not node.value or isinstance(node.value, int))
 
 
 def _span(node: ast.expr | ast.stmt, starts: list[int]) -> tuple[int, int]:

@@ -1,10 +1,15 @@
-"""The mutants are what they should be: changes of behavior, each of one line, drawn the same way for the same seed."""
+"""The mutants are changes of behavior of one line each, drawn alike for the same seed, and meet the closest tests."""
 
 import ast
+import os
+from collections.abc import Mapping
+from pathlib import Path
 
-from tests.mutants.__main__ import draw, equivalents
-from tests.mutants.closest import ROOT, closest_tests
-from tests.mutants.mutate import mutants
+from tests.mutants.__main__ import Drawn, caught_by, draw, equivalents
+from tests.mutants.closest import closest_files, closest_tests
+from tests.mutants.copies import ROOT
+from tests.mutants.coverage_map import CoverageMap, record
+from tests.mutants.mutate import Mutant, mutants
 
 SOURCE = b'''
 """A docstring with 1 < 2."""
@@ -26,6 +31,17 @@ def test_every_mutant_parses_and_differs() -> None:
 
 def test_texts_hints_and_docstrings_stay_as_they_are() -> None:
     assert {mutant.line for mutant in mutants(SOURCE)} == {3, 7, 9}
+    assert not list(mutants(b"class Options(TypedDict, total=False):\n    name: str\n"))
+
+
+def test_a_returned_constant_becomes_another_one_and_not_none() -> None:
+    source = b"def a():\n    return False\n\n\ndef b():\n    return 0\n\n\ndef c():\n    return name\n"
+    found = [mutant.apply(source).splitlines()[mutant.line - 1].strip() for mutant in mutants(source)]
+    assert found == [b"return True", b"return 1", b"return None"]
+
+
+def test_what_is_asserted_stays_as_it_is() -> None:
+    assert not list(mutants(b"assert 1 < 2\nfor one, two in zip(a, b, strict=True):\n    print\n"))
 
 
 def test_a_comparison_and_its_limit_are_broken() -> None:
@@ -41,9 +57,10 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
 
 
 def test_a_modules_own_tests_come_first() -> None:
-    (first, *_) = closest_tests(ROOT / "src" / "keepwhole" / "policies" / "rolling.py")
-    assert first.name == "test_rolling.py"
-    assert all(closest_tests(path) for path in (ROOT / "src" / "keepwhole").rglob("*.py") if path.stem != "__init__")
+    (first, *_) = closest_files(ROOT / "src" / "keepwhole" / "policies" / "rolling.py", at_most=3)
+    assert first == "tests/policies/test_rolling.py"
+    modules = [path for path in (ROOT / "src" / "keepwhole").rglob("*.py") if path.stem != "__init__"]
+    assert all(closest_files(path, at_most=3) for path in modules)
 
 
 def test_every_equivalent_mutant_has_a_reason_and_still_exists() -> None:
@@ -51,3 +68,109 @@ def test_every_equivalent_mutant_has_a_reason_and_still_exists() -> None:
         path, line, _ = words.split(" | ")
         assert len(reason) > 10, words
         assert line in (ROOT / path).read_text(encoding="utf-8"), f"{words}: gone, delete the row"
+
+
+class Ran:
+    """A map of one file, with the lines that each test ran."""
+
+    def __init__(self, **lines: set[int]) -> None:
+        self.lines = {f"tests/{name.replace('__', '.py::')}": its for name, its in lines.items()}
+        self.seconds = {test: float(number) for number, test in enumerate(self.lines)}
+
+    def lines_by_test(self, name: str) -> dict[str, set[int]]:
+        return self.lines if name == "tests/mutants/mutate.py" else {}
+
+
+def _closest(text: str, **ran: str) -> list[str]:
+    """Return the tests closest to the line that begins with `text`, of tests that ran such lines."""
+    path = ROOT / "tests" / "mutants" / "mutate.py"
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def number(text: str) -> int:
+        return next(at for at, line in enumerate(lines, 1) if line.startswith(text))
+
+    return closest_tests(Ran(**{name: {number(its)} for name, its in ran.items()}), path, number(text))
+
+
+def test_the_tests_that_ran_a_line_are_the_closest_and_those_of_its_module_come_first() -> None:
+    ran = {"test_other__one": "tree = ast.parse", "test_mutate__two": "tree = ast.parse", "test_mutate__no": "starts ="}
+    assert _closest("tree = ast.parse", **ran) == ["tests/test_mutate.py::two", "tests/test_other.py::one"]
+
+
+def test_to_a_constant_the_tests_that_ran_lines_with_its_name_are_the_closest() -> None:
+    ran = {"test_a__one": 'yield node, f"(({text(node.left)}) {_COMPARED', "test_a__two": "tree = ast.parse"}
+    assert _closest("_COMPARED =", **ran) == ["tests/test_a.py::one"]
+
+
+def test_to_a_parameter_the_tests_that_ran_its_function_are_the_closest() -> None:
+    ran = {"test_a__one": "assert node.end_lineno", "test_a__two": "tree = ast.parse"}
+    assert _closest("def _span", **ran) == ["tests/test_a.py::one"]
+
+
+SMALL = """
+import os, sys
+LIMIT = 3
+
+def double(number, by=2):
+    return number * by
+
+def is_large(number):
+    return number > LIMIT
+
+if __name__ == "__main__":
+    is_large(1)
+    if not (child := os.fork()):
+        double(4)
+        sys.exit()
+    os.waitpid(child, 0)
+"""
+TESTS = """
+import subprocess, sys
+from small import double, is_large
+
+def test_double():
+    assert double(2) == 4
+
+def test_large():
+    assert is_large(4)
+
+def test_child():
+    subprocess.run([sys.executable, "src/small.py"], check=True)
+
+def test_that_fails():
+    assert double(1) == 1
+"""
+
+
+def _write_small(tree: Path) -> None:
+    for path, text in {"src/small.py": SMALL, "small_tests/test_small.py": TESTS}.items():
+        (tree / path).parent.mkdir(parents=True)
+        (tree / path).write_text(text)
+
+
+def test_a_map_knows_which_test_ran_a_line_also_in_other_processes(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    _write_small(tree)
+    os.symlink(ROOT / "tests", tree / "tests")  # for the plugin that records
+    record(tree, tmp_path / "map", "small_tests")
+    recorded = CoverageMap(tmp_path / "map")
+    ran = recorded.lines_by_test("src/small.py")
+    large, double, child = (f"small_tests/test_small.py::test_{name}" for name in ("large", "double", "child"))
+    assert _ran(ran, "    return number > LIMIT") == {large, child}
+    assert _ran(ran, "    return number * by") == {double, child}
+    assert {*recorded.seconds} == {large, double, child}
+
+
+def _ran(ran: Mapping[str, set[int]], text: str) -> set[str]:
+    line = SMALL.splitlines().index(text) + 1
+    return {test for test, lines in ran.items() if line in lines}
+
+
+def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path) -> None:
+    _write_small(tmp_path)
+    source, file = SMALL.encode(), "small_tests/test_small.py"
+    at = source.index(b"> LIMIT")
+    one = Drawn(ROOT / "src" / "small.py", Mutant(9, at, at + 1, "<"), source)
+    assert caught_by(one, tmp_path, [f"{file}::test_double"], patience=60) is None
+    assert caught_by(one, tmp_path, [file], patience=60) == f"{file}::test_large"
+    assert (tmp_path / "src" / "small.py").read_bytes() == source

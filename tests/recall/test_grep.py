@@ -7,7 +7,7 @@ import pytest
 from keepwhole import Session
 from keepwhole.config import Settings
 from keepwhole.recall import patterns
-from keepwhole.recall.patterns import LiteralFinder
+from keepwhole.recall.patterns import ExpressionFinder, Finder, LiteralFinder
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import bytes_reader
 from keepwhole.testing import printed_calls
@@ -109,6 +109,20 @@ def test_a_literal_is_found_across_windows(needle: str, speed: bool, monkeypatch
         assert scan.find(0) == (at, at + len(data))
         assert scan.find(at + 1) is None
         assert Scan(reader, LiteralFinder(data), len(body)).count(0) == 1
+
+
+@pytest.mark.parametrize("searched", [LiteralFinder(b"needle"), ExpressionFinder("ne+dle")])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_every_match_is_found_once_wherever_windows_end(searched: Finder, end: bytes) -> None:
+    body = (b"x" * 995 + b"needle" + end) * 900
+    reader, places, start = bytes_reader(body), [], 0
+    scan = Scan(reader, searched, len(body), seconds=60)
+    while found := scan.find(start):
+        places.append(found[0])
+        start = found[1]
+    assert places == [995 + number * (1001 + len(end)) for number in range(900)]
+    assert scan.reached == len(body)
+    assert Scan(reader, searched, len(body), seconds=60).count(0) == 900
 
 
 def test_a_search_that_runs_out_of_time_says_how_far_it_got_and_continues_there() -> None:

@@ -3,6 +3,7 @@
 import json
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,34 @@ def test_texts_are_ranked_by_what_is_rare_among_them() -> None:
     texts = ["queue worker page", "queue worker zebra", "queue worker page", "page"]
     assert rank("worker zebra", texts)[0][0] == 1
     assert [at for at, _ in rank("worker", texts)] == [2, 1, 0]
+
+
+def test_of_a_question_as_long_as_a_page_names_and_numbers_are_used_first() -> None:
+    plain = [f"zebra{'abcdefghij'[n // 10]}{'klmnopqrst'[n % 10]}" for n in range(60)]
+    asked = terms(" ".join([*plain, "order_42", "4417"]))
+    assert len(asked) == 48
+    assert {"order42", "4417"} <= {*asked}
+
+
+def test_a_number_of_two_digits_is_no_name() -> None:
+    weights = {word: term.weight for word, term in terms("page 17 of 417").items()}
+    assert weights["17"] < weights["pag"] < weights["417"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_found"),
+    [
+        ("port", "the importer", False),
+        ("port", "a portal", True),
+        ("port", "the airPort", True),
+        ("port", "an old_port", True),
+        ("4417", "case 14417", False),
+        ("4417", "case x4417", True),
+        ("portal", "the unportaled", True),
+    ],
+)
+def test_a_short_word_is_found_only_where_a_word_begins(question: str, text: str, is_found: bool) -> None:
+    assert bool(shown(text, question)) == is_found
 
 
 @given(st.text(max_size=3_000), st.text(max_size=60), st.integers(1, 400))

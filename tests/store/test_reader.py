@@ -12,7 +12,7 @@ from keepwhole.canonical.body import BLOCK, BodyFacts, measure
 from keepwhole.canonical.utf8 import decode
 from keepwhole.errors import Damaged
 from keepwhole.store import reader as reader_module
-from keepwhole.store.reader import BodyReader
+from keepwhole.store.reader import BodyReader, ReadAhead
 from tests.canonical.test_body import ATOMS, made_of
 from tests.canonical.test_body import TEXT as TEXT_ATOMS
 
@@ -88,6 +88,19 @@ def test_line_ends_before_any_character_are_counted_right(data: bytes, offset: i
         reader = reader_of(data)
         whole = decode(data, reader.facts.encoding)
         assert reader.ends_before(offset) == whole.count(reader.eol, 0, offset)
+
+
+@settings(max_examples=200)
+@given(bodies, st.integers(0, 140))
+def test_characters_bytes_and_lines_of_a_place_are_those_of_the_whole(data: bytes, char: int) -> None:
+    with small_blocks():
+        reader = reader_of(data)
+        before = decode(data, reader.facts.encoding)[:char]
+        offset = reader.byte_at(char)
+        assert decode(data[:offset], reader.facts.encoding) == before
+        assert reader.char_at(offset) == len(before)
+        if offset < len(data):
+            assert reader.line_at(offset) == before.count(reader.eol) + 1
 
 
 @given(bodies)
@@ -173,3 +186,39 @@ def test_a_range_reads_only_the_blocks_it_needs() -> None:
     reader = BodyReader(measure(data), fetch)
     reader.line_range(50_000, 50_100)
     assert len(set(asked)) <= 2
+
+
+def _fetched(data: bytes, reads: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return what is fetched for reads of blocks, each given as the number of its first block and how many they are."""
+    fetched: list[tuple[int, int]] = []
+
+    def fetch(offset: int, length: int) -> bytes:
+        fetched.append((offset // BLOCK, length // BLOCK))
+        return data[offset : offset + length]
+
+    read = ReadAhead(fetch, len(data))
+    for first, count in reads:
+        assert read(first * BLOCK, count * BLOCK) == data[first * BLOCK : (first + count) * BLOCK]
+    return fetched
+
+
+def test_a_body_that_is_read_in_order_is_fetched_in_ever_larger_pieces_up_to_a_bound() -> None:
+    data = bytes(200 * BLOCK)
+    assert _fetched(data, [(number, 1) for number in range(200)]) == [(0, 4), (4, 16), (20, 64), (84, 64), (148, 52)]
+
+
+def test_a_jump_is_fetched_in_a_small_piece_again_and_what_was_fetched_not_once_more() -> None:
+    data = bytes(range(256)) * (BLOCK // 256) * 40
+    assert _fetched(data, [(0, 1), (1, 3), (30, 1), (33, 1), (32, 2)]) == [(0, 4), (30, 4)]
+    assert _fetched(data, [(20, 1), (10, 1), (20, 1)]) == [(20, 4), (10, 4), (20, 4)]
+    assert _fetched(data, [(2, 10), (12, 1)]) == [(2, 10), (12, 28)]
+    assert _fetched(data, [(39, 3), (40, 1)]) == [(39, 1), (40, 0)]
+
+
+def test_a_body_that_is_remembered_need_not_be_fetched() -> None:
+    data = b"line\n" * 20_000
+
+    def fetch(offset: int, length: int) -> bytes:
+        raise AssertionError("this was given")
+
+    assert BodyReader(measure(data), fetch).remember(data).read() == data

@@ -27,8 +27,8 @@ class Finder(Protocol):
         """The span of the first match between `start` and `stop`."""
         ...
 
-    def count(self, data: bytearray, start: int, stop: int) -> int:
-        """How many matches there are between `start` and `stop`."""
+    def count(self, data: bytearray, start: int, stop: int) -> tuple[int, int]:
+        """How many matches there are between `start` and `stop`, and where the search goes on after the last one."""
         ...
 
 
@@ -48,9 +48,9 @@ class LiteralFinder:
         at: int = data.find(self._needle, start, stop) if zilla is None else zilla.find(data, self._needle, start, stop)
         return None if at < 0 else (at, at + len(self._needle))
 
-    def count(self, data: bytearray, start: int, stop: int) -> int:
-        """How many matches there are between `start` and `stop`."""
-        return data.count(self._needle, start, stop)
+    def count(self, data: bytearray, start: int, stop: int) -> tuple[int, int]:
+        """How many matches there are between `start` and `stop`; none of them fits into the overlap."""
+        return data.count(self._needle, start, stop), start
 
 
 class ExpressionFinder:
@@ -88,12 +88,12 @@ class ExpressionFinder:
             end += 1
         return begin, max(end, begin + 1)
 
-    def count(self, data: bytearray, start: int, stop: int) -> int:
-        """How many matches there are between `start` and `stop`."""
+    def count(self, data: bytearray, start: int, stop: int) -> tuple[int, int]:
+        """How many matches there are between `start` and `stop`, and where the search goes on after the last one."""
         window, total = bytes(memoryview(data)[:stop]), 0
         while start < stop and (found := self._search(window, start)) is not None:
             total, start = total + 1, max(found.end(), found.start() + 1)
-        return total
+        return total, start
 
 
 def finder(pattern: str, regex: bool) -> Finder:

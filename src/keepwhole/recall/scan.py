@@ -55,8 +55,9 @@ class Scan:
         total = 0
         while self._window(start):
             began = self._clock()
-            total += self._finder.count(self._data, start - self._base, self._useful)
-            start = self._next_window(began)
+            matches, end = self._finder.count(self._data, start - self._base, self._useful)
+            total += matches
+            start = max(self._next_window(began), self._base + end)  # what is in the overlap was counted
         return total
 
     def _window(self, start: int) -> bool:
