@@ -4,11 +4,10 @@ Briefly by default. At length under `torture`: `KEEPWHOLE_MODEL_SEQUENCES` says 
 of which a tenth is done to stores on servers, where a step takes ten times as long.
 """
 
-import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -17,10 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from keepwhole import KeepwholeError, MemoryStore
 from keepwhole.canonical import ids
-from keepwhole.canonical.entry import GENESIS, Entry
-from keepwhole.store.protocol import Draft, Row, SessionInfo, Store, Terms, entry_of
+from keepwhole.canonical.entry import GENESIS
+from keepwhole.store.protocol import Draft, Row, SessionInfo, Store, entry_of
 from keepwhole.store.verify import verify
 from tests.build import NOON, decision, draft, request, response, seeded, stored_bytes, taken
+from tests.contracts.broken_stores import Forgetful, Unended
 from tests.contracts.model import Model, Written
 from tests.stores import EACH, place
 
@@ -46,12 +46,13 @@ class Records:
 
     def __init__(self, kind: str, folder: Path, memory: Callable[[], Store] = MemoryStore) -> None:
         self._kind, self._folder, self._memory = kind, folder, memory
-        self._number = itertools.count()
         self._opened: list[Store] = []
+        self.sequences = self.steps = 0
 
     def next(self) -> tuple[str, list[Store], Callable[[], Store]]:
         """A prefix for names, two handles, and what opens another one."""
-        number = next(self._number)
+        number = self.sequences
+        self.sequences += 1
         if number % _RENEWED == 0:
             self.close()
             self._reopen = self._made(number)
@@ -75,6 +76,7 @@ class StoreMachine(RuleBasedStateMachine):
     def __init__(self, records: Records) -> None:
         super().__init__()
         self.model = Model()
+        self.records = records
         self.prefix, self.stores, self.reopen = records.next()
         self.random = seeded(self.prefix)
         self.steps = 0
@@ -217,6 +219,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def lists_agree(self) -> None:
         self.steps += 1
+        self.records.steps += 1
         if self.steps % 8 == 0:
             self.find(self.steps % 4 // 2, "aab"[self.steps % 3])
         store = self.stores[0]
@@ -245,7 +248,9 @@ def _told(row: Row | None) -> Any:
 def run(kind: str, folder: Path, sequences: int, steps: int) -> None:
     quiet = list(HealthCheck)
     some = settings(max_examples=sequences, stateful_step_count=steps, deadline=None, suppress_health_check=quiet)
-    compare(Records(kind, folder), some)
+    records = Records(kind, folder)
+    compare(records, some)
+    print(f"\n{kind}: {records.sequences:,} sequences, {records.steps:,} steps")
 
 
 def compare(records: Records, some: settings) -> None:
@@ -265,21 +270,6 @@ def test_a_store_is_a_dictionary_and_lists(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["memory", *EACH])
 def test_a_store_is_a_dictionary_and_lists_at_length(kind: str, tmp_path: Path) -> None:
     run(kind, tmp_path, SEQUENCES // 10 if kind.startswith("postgres") else SEQUENCES, 50)
-
-
-class Forgetful(MemoryStore):
-    """A store that takes no more than two drafts at once, and does not say so."""
-
-    def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
-        return super().append(session, drafts[:2], **terms)
-
-
-class Unended(MemoryStore):
-    """A store in which a session that has ended ends once more."""
-
-    def end(self, session: str, at: int) -> None:
-        super().end(session, at)
-        self._sessions[session] = self._sessions[session].replace(ended_at=at)
 
 
 @pytest.mark.parametrize("broken", [Forgetful, Unended])

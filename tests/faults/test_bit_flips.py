@@ -1,6 +1,10 @@
-"""Single bytes of the record are changed, in the database, in the WAL and in the files: detected, never served."""
+"""Single bytes of the record are changed, in the database, in the WAL and in the files: detected, never served.
+
+`KEEPWHOLE_FLIPS` multiplies the number of flips of the long run.
+"""
 
 import contextlib
+import os
 import random
 import sqlite3
 from collections import Counter
@@ -11,25 +15,36 @@ from pathlib import Path
 import pytest
 
 from keepwhole import Session
+from keepwhole.canonical.body import BLOCK
+from keepwhole.store import verify
+from keepwhole.store.reader import BodyReader
 from tests.faults import damage
 from tests.faults.outputs import BLOB, Keeper
 from tests.torture.checks import opened
 
 SEED = 20_261_115
 SHORT = {"record.db": 80, "record.db-wal": 40, "blobs": 30}
-LONG = {"record.db": 1_800, "record.db-wal": 800, "blobs": 400}
+TIMES = int(os.environ.get("KEEPWHOLE_FLIPS", "1"))
+LONG = {"record.db": 1_800 * TIMES, "record.db-wal": 800 * TIMES, "blobs": 400 * TIMES}
 lengths = pytest.mark.parametrize(
-    "flips", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=pytest.mark.torture)]
+    "flips",
+    [
+        pytest.param(SHORT, id="short"),
+        pytest.param(LONG, id="long", marks=(pytest.mark.torture, pytest.mark.timeout(0))),
+    ],
 )
+Judge = Callable[[int, damage.Seen], str]
 
 
-def try_each(image: damage.Image, name: str, flips: int, judge: Callable[[int, damage.Seen], str]) -> None:
+def try_each(image: damage.Image, name: str, flips: int, judge: Judge) -> None:
     """Flip a byte at each of many places; what is raised or judged wrong is counted and told at the end."""
     chance = random.Random(SEED)
+    places: set[int] = set()
     trouble: Counter[str] = Counter()
     example: dict[str, tuple[str, int, int]] = {}
     for at in islice(image.places(name, chance), flips):
         by = chance.choice((1 << chance.randrange(8), chance.randrange(1, 256)))
+        places.add(at)
         image.damage(name, at, by)
         what = judged(image, at, judge)
         if what:
@@ -37,10 +52,11 @@ def try_each(image: damage.Image, name: str, flips: int, judge: Callable[[int, d
             example.setdefault(what, (name, at, by))
     image.restore(name)
     told = "\n".join(f"{count} × {what}, e.g. {example[what]}" for what, count in trouble.most_common())
+    print(f"\n{name}: {flips:,} flips at {len(places):,} places of {len(image.files[name]):,} bytes")
     assert not trouble, f"{trouble.total()} of {flips} flips:\n{told}"
 
 
-def judged(image: damage.Image, at: int, judge: Callable[[int, damage.Seen], str]) -> str:
+def judged(image: damage.Image, at: int, judge: Judge) -> str:
     try:
         return judge(at, damage.look(image))
     except AssertionError as error:
@@ -53,9 +69,8 @@ def session_of(image: damage.Image, trace_id: str) -> str:
     return next(kept.session for kept in image.kept if kept.trace_id == trace_id)
 
 
-@lengths
-def test_a_flip_in_the_database_is_detected_and_never_served(tmp_path: Path, flips: dict[str, int]) -> None:
-    image = damage.make(tmp_path / "store", checkpointed=True)
+def database_judge(image: damage.Image) -> Judge:
+    """Judges a flip in the database by what it hit."""
     owner = image.owner("record.db")
     assert owner
 
@@ -67,7 +82,7 @@ def test_a_flip_in_the_database_is_detected_and_never_served(tmp_path: Path, fli
             return "a result cannot be read, and neither verify nor SQLite finds anything wrong"
         return ""
 
-    try_each(image, "record.db", flips["record.db"], judge)
+    return judge
 
 
 def sound(image: damage.Image) -> bool:
@@ -79,26 +94,52 @@ def sound(image: damage.Image) -> bool:
             return False
 
 
+def judge_file(at: int, seen: damage.Seen) -> str:
+    return "" if len(seen.refused) == len(seen.broken) == 1 else f"{len(seen.refused)} results refused, not one"
+
+
+@lengths
+def test_a_flip_in_the_database_is_detected_and_never_served(tmp_path: Path, flips: dict[str, int]) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    try_each(image, "record.db", flips["record.db"], database_judge(image))
+
+
 @lengths
 def test_a_flip_in_the_wal_costs_at_most_the_last_commits(tmp_path: Path, flips: dict[str, int]) -> None:
     """SQLite drops what follows a damaged frame; what is left must be a whole beginning, in the order it was kept."""
     image = damage.make(tmp_path / "store", checkpointed=False)
-
-    def judge(at: int, seen: damage.Seen) -> str:
-        return damage.judge_beginning(image, seen)
-
-    try_each(image, "record.db-wal", flips["record.db-wal"], judge)
+    try_each(image, "record.db-wal", flips["record.db-wal"], lambda at, seen: damage.judge_beginning(image, seen))
 
 
 @lengths
 def test_a_flip_in_a_file_is_detected_and_never_served(tmp_path: Path, flips: dict[str, int]) -> None:
     image = damage.make(tmp_path / "store", checkpointed=True)
-
-    def judge(at: int, seen: damage.Seen) -> str:
-        return "" if len(seen.refused) == len(seen.broken) == 1 else f"{len(seen.refused)} results refused, not one"
-
     for name in image.blobs():
-        try_each(image, name, flips["blobs"] // len(image.blobs()) + 1, judge)
+        try_each(image, name, flips["blobs"] // len(image.blobs()) + 1, judge_file)
+
+
+def test_a_verify_that_reads_no_bodies_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    monkeypatch.setattr(verify, "_check", lambda store, row, entry: None)
+    with pytest.raises(AssertionError, match="was not found by verify"):
+        try_each(image, "record.db", SHORT["record.db"], database_judge(image))
+
+
+def test_a_reader_that_does_not_look_at_hashes_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    judge = database_judge(image)
+    monkeypatch.setattr(BodyReader, "_block", lambda reader, number: reader._fetch(number * BLOCK, BLOCK))
+    with pytest.raises(AssertionError, match="wrong bytes were served"):
+        try_each(image, "record.db", SHORT["record.db"], judge)
+    with pytest.raises(AssertionError, match="wrong bytes were served"):
+        try_each(image, image.blobs()[0], 5, judge_file)
+
+
+def test_a_record_without_marks_is_caught(tmp_path: Path) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=False)
+    image.files["record.marks"] = b""
+    with pytest.raises(AssertionError, match="results are gone and verify does not notice"):
+        try_each(image, "record.db-wal", 5, lambda at, seen: damage.judge_beginning(image, seen))
 
 
 def test_a_file_that_is_shorter_longer_or_gone_is_detected_and_never_served(tmp_path: Path) -> None:

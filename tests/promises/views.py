@@ -34,7 +34,8 @@ def view_of(text: str, strategy: str | None, limit: int, question: str = "", too
 
 
 def check_view(view: TruncationResult, text: str, limit: int) -> None:
-    """Check everything that holds for any view of any text."""
+    """Check everything that holds for any view of any text by a strategy of Keepwhole's own."""
+    assert not view.strategy_failure, view.strategy_failure
     check_budget(view, limit)
     check_cover(view, text)
     check_lines(view, text)

@@ -13,8 +13,8 @@ from keepwhole import Session, SqliteStore
 from keepwhole.store.sqlite.database import connect
 from keepwhole.store.sqlite.schema import migrate, scripts
 from tests.torture import bodies, migration
+from tests.torture.broken import break_on_purpose
 from tests.torture.oracle import Oracle
-from tests.torture.writers import break_on_purpose
 
 SMALL, LARGE = 11, 5
 """Seeds of a streamed output that goes into the row, and of one that goes into a file."""
@@ -42,8 +42,8 @@ def read_back(store: SqliteStore, oracle: Oracle) -> None:
     """Verify, recall and list what is there."""
     session = Session("kept", store=store)
     session.verify()
-    for row in store.rows("kept", kind="result"):
-        session.recall_bytes(row.trace_id)
+    for row, seed in zip(store.rows("kept", kind="result"), (SMALL, LARGE), strict=True):
+        assert session.recall_bytes(row.trace_id) == bodies.make(seed).data, "wrong bytes were served"
     store.sessions()
 
 

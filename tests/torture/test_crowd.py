@@ -9,10 +9,10 @@ from tests.torture import nursery
 WORST_SECONDS = 2.0
 
 
-def write_together(folder: Path, writers: int, seconds: float) -> float:
+def write_together(folder: Path, writers: int, seconds: float, broken: str = "") -> float:
     """Let writers work and check the store; the longest that anyone waited for a `keep`."""
     with nursery.place(folder) as here:
-        nursery.run(here, "crowd", timeout=120 + seconds, writers=writers, seconds=seconds)
+        nursery.run(here, "crowd", timeout=120 + seconds, broken=broken, writers=writers, seconds=seconds)
         assert not here.errors(), here.errors()[0]
         reports = here.reports()
         assert len(reports) == writers
@@ -31,3 +31,13 @@ def test_eight_writers_share_a_store_they_all_make(tmp_path: Path) -> None:
 @pytest.mark.torture
 def test_no_writer_of_thirty_two_waits_longer_than_two_seconds(tmp_path: Path) -> None:
     assert write_together(tmp_path, writers=32, seconds=10) <= WORST_SECONDS
+
+
+def test_writers_that_do_not_queue_are_caught(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"database is locked|table sessions already exists"):
+        write_together(tmp_path, writers=8, seconds=1, broken="unordered")
+
+
+@pytest.mark.torture
+def test_a_writer_that_keeps_the_others_waiting_is_caught(tmp_path: Path) -> None:
+    assert write_together(tmp_path, writers=2, seconds=0.1, broken="greedy") > WORST_SECONDS

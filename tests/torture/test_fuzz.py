@@ -1,13 +1,24 @@
-"""Damaged real output through every strategy: no crash, nothing unsound. Briefly by default, at length when asked."""
+"""Damaged real output through every strategy: no crash, nothing unsound. Briefly by default, at length when asked.
+
+`KEEPWHOLE_FUZZ_SECONDS` says for how long.
+"""
 
 import os
 import random
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keepwhole.truncation.configuration import Limits
+from keepwhole.truncation.cut import Cut, Inserted, Segment, Source
+from keepwhole.truncation.head_tail import head_tail
+from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, Strategy, StrategyOptions
+from tests.promises import views
 from tests.promises.recorded_outputs import NAMES, read_output
 from tests.promises.views import ALL_STRATEGIES, check_view, view_of
 
@@ -57,12 +68,12 @@ def test_damaged_real_output_is_shown_soundly(
     look(name, changes, strategy, limit, question)
 
 
-@pytest.mark.torture
-@pytest.mark.timeout(SECONDS + 120)
-def test_damaged_real_output_is_shown_soundly_for_a_long_time() -> None:
+def fuzz(seconds: float) -> int:
+    """How many damaged outputs were looked at; `AssertionError` with the first that is not shown soundly."""
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + seconds
+    count = 0
     while time.monotonic() < until:
         changes = [
             (chance.choice(("delete", "repeat", "insert")), chance.random(), chance.random(), chance.choice(ODD))
@@ -78,4 +89,49 @@ def test_damaged_real_output_is_shown_soundly_for_a_long_time() -> None:
         try:
             look(*given)
         except Exception as error:
-            raise AssertionError(f"seed {seed}: {given}") from error
+            raise AssertionError(f"seed {seed}: {error!r} with {given}") from error
+        count += 1
+    return count
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(SECONDS + 120)
+def test_damaged_real_output_is_shown_soundly_for_a_long_time() -> None:
+    print(f"\n{fuzz(SECONDS):,} damaged outputs in {SECONDS:,.0f} s")
+
+
+def raising(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    raise RuntimeError("no text is good enough")
+
+
+def inventing(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """Says something that is not in the text, and is no notice."""
+    cut = head_tail(source, budget - 50, options)
+    return Cut((*cut.pieces, Inserted("\nall 12 tests passed\n")))
+
+
+def losing(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """Forgets the end of the text."""
+    return Cut((Segment("kept", 0, budget // 2), Segment("gap", budget // 2, source.chars - 1)))
+
+
+@pytest.mark.parametrize(
+    ("broken", "found"),
+    [(raising, "RuntimeError"), (inventing, "all 12 tests passed"), (losing, "InvalidCut")],
+)
+def test_a_strategy_that_is_unsound_is_caught(
+    broken: ITruncationStrategy, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken_ones = {name: Strategy(name, broken, kinds=whole.kinds) for name, whole in STRATEGIES.items()}
+    monkeypatch.setattr(views, "STRATEGIES", broken_ones)
+    with pytest.raises(AssertionError, match=found):
+        fuzz(20)
+
+
+def test_a_view_that_is_longer_than_its_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def longer(source: Source, artifact: Artifact, limits: Limits, strategies: Any) -> TruncationResult:
+        return present(source, artifact, limits.replace(inline_limit=2 * limits.inline_limit), strategies)
+
+    monkeypatch.setattr(views, "present", longer)
+    with pytest.raises(AssertionError, match=r"AssertionError\(\(\d+, \d+, "):
+        fuzz(20)

@@ -4,8 +4,9 @@
 """
 
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -84,22 +85,45 @@ def test_a_store_that_acknowledges_before_it_commits_is_caught(fresh: Fresh, mon
     pytest.fail("a store that acknowledges too early was killed at every call, and nothing was found wrong")
 
 
+LOST = r"acknowledged results are lost|was stored, and is missing|went back in time"
+"""Which of the checks is the first to notice depends on what the failed commit was about."""
+Judge = Callable[[nursery.Place, straced.Outcome], list[str]]
+KEEPING = ["pwrite", "sync", "rename", "mkdir", "truncate"]
+PURGING = ["pwrite", "sync", "unlink", "truncate"]
+MIGRATING = ["pwrite", "sync", "rename", "truncate"]
+
+
+def try_errors(
+    fresh: Fresh, name: str, sites: Iterable[straced.Site], judge: Judge, fault: str = "EIO", and_after: bool = False
+) -> Iterator[str]:
+    """Everything that an error at each of these calls led to and must not."""
+    for site in sites:
+        here = fresh()
+        inject = site.inject(f"error={fault}", and_after=and_after)
+        outcome = straced.run(here, name, "-o", os.devnull, "-e", inject)
+        yield from (f"{fault} at {site}: {found}" for found in judge(here, outcome))
+
+
 @pytest.mark.parametrize("and_after", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("fault", ["EIO", "ENOSPC"])
 def test_an_error_at_any_call_loses_nothing_and_gives_the_original_back(
     fresh: Fresh, fault: str, and_after: bool
 ) -> None:
-    failures: list[str] = []
-    for site in sites_of(fresh, "keep_two", ["pwrite", "sync", "rename", "mkdir", "truncate"]):
-        here = fresh()
-        inject = site.inject(f"error={fault}", and_after=and_after)
-        outcome = straced.run(here, "keep_two", "-o", os.devnull, "-e", inject)
-        failures += [f"{fault} at {site}: {found}" for found in what_is_wrong(here, outcome)]
+    sites = sites_of(fresh, "keep_two", KEEPING)
+    failures = list(try_errors(fresh, "keep_two", sites, judge_keeping, fault, and_after))
     assert not failures, "\n".join(failures)
 
 
-def what_is_wrong(here: nursery.Place, outcome: straced.Outcome) -> list[str]:
-    """Everything that an error led to and must not."""
+def test_a_store_that_acknowledges_a_commit_that_failed_is_caught(
+    fresh: Fresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEEPWHOLE_BREAK", "swallowed")
+    sites = reversed(sites_of(fresh, "keep_two", ["pwrite"]))
+    found = next(try_errors(fresh, "keep_two", sites, judge_keeping), "nothing was found wrong")
+    assert re.search(LOST, found)
+
+
+def judge_keeping(here: nursery.Place, outcome: straced.Outcome) -> list[str]:
     found: list[str] = []
     if outcome.raised:
         found.append(outcome.raised["what"])
@@ -118,12 +142,29 @@ def test_an_error_at_any_call_of_a_purge_is_an_error_of_ours_and_leaves_all_or_n
     fresh: Fresh, tmp_path: Path
 ) -> None:
     prepare(tmp_path)
-    failures: list[str] = []
-    for site in sites_of(fresh, "purge_it", ["pwrite", "sync", "unlink", "truncate"]):
-        here = fresh()
-        outcome = straced.run(here, "purge_it", "-o", os.devnull, "-e", site.inject("error=EIO"))
-        failures += [f"EIO at {site}: {found}" for found in foreign(outcome) + broken(here)]
+    sites = sites_of(fresh, "purge_it", PURGING)
+    failures = list(try_errors(fresh, "purge_it", sites, judge_purging))
     assert not failures, "\n".join(failures)
+
+
+def judge_purging(here: nursery.Place, outcome: straced.Outcome) -> list[str]:
+    return foreign(outcome) + broken(here)
+
+
+def judge_reading(here: nursery.Place, outcome: straced.Outcome) -> list[str]:
+    return foreign(outcome)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "judge"), [("purge_it", "pwrite64", judge_purging), ("read_back", "pread64", judge_reading)]
+)
+def test_a_store_that_lets_errors_of_others_through_is_caught(
+    fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: str, judge: Judge
+) -> None:
+    prepare(tmp_path)
+    monkeypatch.setenv("KEEPWHOLE_BREAK", "leaking")
+    sites = straced.sites(fresh(), name, (call,))
+    assert any("OperationalError" in found for found in try_errors(fresh, name, reversed(sites), judge))
 
 
 def foreign(outcome: straced.Outcome) -> list[str]:
@@ -144,21 +185,41 @@ def broken(here: nursery.Place) -> list[str]:
 
 def test_an_error_at_any_read_is_an_error_of_ours_and_never_wrong_bytes(fresh: Fresh, tmp_path: Path) -> None:
     prepare(tmp_path)
-    failures: list[str] = []
-    reads = straced.sites(fresh(), "read_back", ("pread64",))
-    print(f"\nread_back: {len(reads)} sites")
-    for site in reads:
-        outcome = straced.run(fresh(), "read_back", "-o", os.devnull, "-e", site.inject("error=EIO"))
-        failures += [f"EIO at {site}: {found}" for found in foreign(outcome)]
+    sites = straced.sites(fresh(), "read_back", ("pread64",))
+    print(f"\nread_back: {len(sites)} sites")
+    failures = list(try_errors(fresh, "read_back", sites, judge_reading))
     assert not failures, "\n".join(failures)
+
+
+def test_a_reader_that_serves_zeros_where_it_cannot_read_is_caught(
+    fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tmp_path)
+    monkeypatch.setenv("KEEPWHOLE_BREAK", "guessing")
+    sites = reversed(straced.sites(fresh(), "read_back", ("pread64",)))
+    assert any("wrong bytes were served" in found for found in try_errors(fresh, "read_back", sites, judge_reading))
+
+
+def kill_migrations(fresh: Fresh) -> set[int]:
+    """The schemas that are left by a migration that is killed at each of its calls."""
+    before = migration.state(fresh().store + "/record.db")
+    seen: set[int] = set()
+    for site in sites_of(fresh, "bring_up_to_date", MIGRATING):
+        here = fresh()
+        straced.run(here, "bring_up_to_date", "-o", os.devnull, "-e", site.inject("signal=SIGKILL"))
+        seen.add(migration.check(here.store + "/record.db", before))
+    return seen
 
 
 def test_a_migration_killed_at_any_call_leaves_the_old_or_the_new_schema(fresh: Fresh, tmp_path: Path) -> None:
     prepare(tmp_path)
-    before = migration.state(fresh().store + "/record.db")
-    seen: set[int] = set()
-    for site in sites_of(fresh, "bring_up_to_date", ["pwrite", "sync", "rename", "truncate"]):
-        here = fresh()
-        straced.run(here, "bring_up_to_date", "-o", os.devnull, "-e", site.inject("signal=SIGKILL"))
-        seen.add(migration.check(here.store + "/record.db", before))
-    assert seen == {migration.OLD, migration.NEW}
+    assert kill_migrations(fresh) == {migration.OLD, migration.NEW}
+
+
+def test_a_migration_without_a_transaction_is_caught(
+    fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tmp_path)
+    monkeypatch.setenv("KEEPWHOLE_BREAK", "piecemeal")
+    with pytest.raises(AssertionError, match="half of a migration"):
+        kill_migrations(fresh)

@@ -3,8 +3,7 @@
 Run as `python -m tests.torture.writers crowd|kills …` in a process of its own: it has no threads and opens no store
 itself, so a fork costs a millisecond and hands on nothing but the imported code. Prints one JSON object at the end.
 
-`KEEPWHOLE_BREAK` switches a safety off, for the controls that must be caught: `normal`, `off` (SQLite's
-`synchronous`), `unsynced` (files are not synced) or `late` (acknowledged before the commit).
+`KEEPWHOLE_BREAK` switches a safety off, for the controls that must be caught: see `tests.torture.broken`.
 """
 
 import argparse
@@ -18,11 +17,8 @@ import traceback
 from typing import Any
 
 from keepwhole import Session, SqliteStore
-from keepwhole.store import durable
-from keepwhole.store.blobs import folder
-from keepwhole.store.sqlite import database
-from keepwhole.store.sqlite.schema import Transaction
 from tests.torture import bodies
+from tests.torture.broken import break_on_purpose
 from tests.torture.oracle import Oracle
 
 _PURGES = 0.03
@@ -68,34 +64,6 @@ class Writer:
         self._oracle.purging(session.id)
         self._store.purge(session.id, 0)
         self._oracle.purged(session.id)
-
-
-class LateTransaction(Transaction):
-    """Commits only every fifth time; a single writer does not notice."""
-
-    count = 0
-
-    def __enter__(self) -> Any:
-        return self._connection.execute if self._connection.in_transaction else super().__enter__()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        LateTransaction.count += 1
-        if kind is not None or LateTransaction.count % 5 == 0:
-            super().__exit__(kind)
-
-
-def break_on_purpose(what: str) -> None:
-    """Switch one safety off in this process."""
-    if what in ("normal", "off"):
-        pragmas = [pragma.replace("= FULL", f"= {what}") for pragma in database._PRAGMAS]
-        assert pragmas != list(database._PRAGMAS)
-        database._PRAGMAS = tuple(pragmas)
-    elif what == "unsynced":
-        folder.sync = durable.sync = lambda fd: None
-    elif what == "late":
-        database.Transaction = LateTransaction
-    elif what:
-        raise ValueError(what)
 
 
 def start(options: argparse.Namespace, number: int, seconds: float) -> int:
