@@ -115,6 +115,11 @@ class Exchange:
         self._events = Events()
         self._stream = self.dialect.stream(NAMES)
         self._passthrough: StreamPassthrough | None = StreamPassthrough(NAMES)
+        self._is_formed = False
+        """Whether the client parses all text of the answer: then what the model says before a recall is not shown, and
+        a stream is held until it is known that none follows."""
+        self._held = b""
+        """What came of the stream of such a round."""
 
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
@@ -128,6 +133,7 @@ class Exchange:
             self._request = self._with_tools(self._request, tools)
             outgoing.body = self._with_tools(viewed, tools).data
         self._rounds_sent = [outgoing]
+        self._is_formed = self.offers and self.dialect.has_format(self._request.fields)
         return self
 
     def _recall_tools(self) -> tuple[list[Json], bool]:
@@ -285,6 +291,9 @@ class Exchange:
 
     def feed_chunk(self, data: bytes) -> bytes:
         """Return what the client gets of a piece of a streamed response."""
+        if self._is_formed:
+            self._held += data
+            return b""
         if self._passthrough is not None:
             unread = self._passthrough.feed(data)
             if unread is not None:
@@ -297,7 +306,7 @@ class Exchange:
 
         Nothing of the stream is held from then on.
         """
-        if self._passthrough is None:
+        if self._passthrough is None or self._is_formed:
             return None
         rest, self._passthrough = self._passthrough.rest, StreamPassthrough(NAMES)
         return rest + data
@@ -305,7 +314,7 @@ class Exchange:
     @property
     def is_unread(self) -> bool:
         """Whether a stream has had no recall tool in it so far, so that its end takes no work."""
-        return self._passthrough is not None
+        return self._passthrough is not None and not self._is_formed
 
     def _begin_reading(self, passthrough: StreamPassthrough) -> bytes:
         """Read what was passed on unread; return what is still to be read."""
@@ -323,8 +332,11 @@ class Exchange:
 
     def end_stream(self) -> bytes | None:
         """Note that a streamed response ended; return what the client still gets, or None: send `body` again."""
+        begun = self._release() if self._is_formed else b""
+        if begun is None:
+            return None
         if self._passthrough is not None:
-            return self._passthrough.end()
+            return begun + self._passthrough.end()
         last = last_event(self._events.rest())
         shown = self._feed_event(last) if last is not None else b""
         try:
@@ -332,7 +344,23 @@ class Exchange:
         except Exception as error:
             events.log_passed_on("end of a stream", type(error).__name__)
             end = self._stream.end(waits=True)
-        return None if end is None else shown + end
+        return None if end is None else begun + shown + end
+
+    def _release(self) -> bytes | None:
+        """Return what the client gets of a stream that was held; None where another round follows."""
+        held, self._held = self._held, b""
+        reader, read = self.dialect.stream(NAMES), Events()
+        try:
+            for event in read.feed(held):
+                reader.feed(event)
+            reply = reader.reply()
+            is_followed = reply is not None and self._is_followed(reply)
+            if reply is not None and is_followed and self._needs_another_round(reply, reader.ids()):
+                return None
+        except Exception as error:
+            events.log_passed_on("event", type(error).__name__)
+        self._is_formed = False
+        return self.feed_chunk(held)
 
     def _end_stream(self) -> bytes | None:
         reply = self._stream.reply()
@@ -354,7 +382,8 @@ class Exchange:
 
     def _needs_another_round(self, reply: Reply, names: tuple[object, object]) -> bool:
         """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""
-        self._shown += reply.shown
+        if not (self._is_formed and self._is_followed(reply)):
+            self._shown += reply.shown
         is_enough = self.count >= MOST_ROUNDS
         if not reply.calls or not reply.whole or (is_enough and not reply.waits):
             self._said += self.dialect.shown_messages(reply.shown) if reply.calls else reply.said
@@ -370,6 +399,10 @@ class Exchange:
         self.count += 1
         self._rounds_sent.append(self._view(self._next_request(newest)))
         return True
+
+    def _is_followed(self, reply: Reply) -> bool:
+        """Whether another round follows."""
+        return bool(reply.calls) and reply.whole and not reply.waits and self.count < MOST_ROUNDS
 
     def _answer(self, call: Json) -> Json:
         if self.count + 1 >= MOST_ROUNDS:

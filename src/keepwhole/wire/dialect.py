@@ -229,6 +229,10 @@ class Dialect(ToolDialect, Protocol):
         where it may continue an unrecorded one by its id, so that nobody could put the rounds back."""
 
     @abstractmethod
+    def has_format(self, fields: Json) -> bool:
+        """Whether a request says which form the answer must have, so that a client parses all of its text."""
+
+    @abstractmethod
     def refusal(self, fields: Json) -> Json | None:
         """The body of the error (status 400) that makes a client send its whole conversation; None for a request that
         has all of it, or continues one in a way that can be followed."""

@@ -340,6 +340,30 @@ def test_what_a_client_asks_for_is_asked_for_in_every_round(
         assert "stream_options" not in asked.body
 
 
+@every_dialect
+@every_way
+@pytest.mark.parametrize("rounds", [[[WORDS, OURS]], [[HM, WORDS, OURS], [MORE, SEARCH]], [[OURS, WORDS]]])
+def test_what_a_client_parses_has_nothing_of_a_round_that_it_does_not_see(
+    script: Script, dialect: Dialect, streamed: bool, rounds: list[list[Part]]
+) -> None:
+    script.play(*rounds, [Text('{"answer": 42}')])
+    got = script.ask(dialect, streamed, **OPTIONS["a format"][dialect])
+    assert got.seen == expected(dialect, [[Text('{"answer": 42}')]], NAMES)
+    assert len(script.upstream.asked) == len(rounds) + 1
+    assert WORDS.text in json.dumps(script.upstream.asked[-1].body, ensure_ascii=False)
+
+
+@every_dialect
+@every_way
+@pytest.mark.parametrize("last", [[WORDS, THEIRS], [WORDS, THEIRS, OURS], [WORDS]])
+def test_what_a_client_parses_of_the_last_round_is_all_of_it(
+    script: Script, dialect: Dialect, streamed: bool, last: list[Part]
+) -> None:
+    script.play([MORE, OURS], last)
+    got = script.ask(dialect, streamed, **OPTIONS["a format"][dialect])
+    assert got.seen == expected(dialect, [last], NAMES)
+
+
 @every_way
 def test_several_answers_at_once_are_none_of_ours(script: Script, streamed: bool) -> None:
     """`n` of OpenAI Chat: no round could be gone on with, so our tools are not offered."""

@@ -89,6 +89,9 @@ class TurnsDialect(Dialect):
     def tool_names(self, fields: Json) -> list[str]:
         return [tool["tool"] for tool in parts_of(fields.get("instruments"))]
 
+    def has_format(self, fields: Json) -> bool:
+        return "form" in fields
+
     def may_hide_rounds(self, fields: Json, is_recorded: bool) -> bool:
         return True
 

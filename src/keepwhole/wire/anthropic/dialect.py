@@ -144,6 +144,10 @@ class AnthropicDialect(Dialect):
         """Only where one answer is wanted; gateways know `n` in every dialect."""
         return fields.get("n") in (None, 1)
 
+    def has_format(self, fields: Json) -> bool:
+        """In `output_config`, or as the SDK's betas have it, in `output_format`."""
+        return bool(fields_of(fields.get("output_config")).get("format") or fields.get("output_format"))
+
     def refusal(self, fields: Json) -> Json | None:
         """A thread, which the provider stores: the error makes Anthropic's SDK send all messages, and go on so."""
         if "thread" not in fields:

@@ -132,6 +132,10 @@ class ChatDialect(Dialect):
         """Only where one choice is wanted."""
         return fields.get("n") in (None, 1)
 
+    def has_format(self, fields: Json) -> bool:
+        """In `response_format`; its type `text` says nothing."""
+        return fields_of(fields.get("response_format")).get("type") not in (None, "text")
+
     def refusal(self, fields: Json) -> Json | None:
         """None: every request has the whole conversation."""
         return None

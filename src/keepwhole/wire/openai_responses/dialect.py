@@ -135,6 +135,10 @@ class ResponsesDialect(Dialect):
         """Only where one answer is wanted. One that is stored may be continued by its id, so it must be on record."""
         return fields.get("n") in (None, 1) and (is_recorded or fields.get("store") is False)
 
+    def has_format(self, fields: Json) -> bool:
+        """In `text`; its type `text` says nothing."""
+        return fields_of(fields_of(fields.get("text")).get("format")).get("type") not in (None, "text")
+
     def refusal(self, fields: Json) -> Json | None:
         """None: a request that continues another one is followed by the ids of answers."""
         return None
