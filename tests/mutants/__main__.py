@@ -13,11 +13,8 @@ import argparse
 import os
 import random
 import re
-import resource
-import signal
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -28,17 +25,17 @@ from typing import NamedTuple
 
 from tests.mutants.closest import closest_files, closest_tests
 from tests.mutants.copies import ROOT, copy_of_tree
-from tests.mutants.coverage_map import MARKS, CoverageMap, environment_in, make_map
+from tests.mutants.coverage_map import CoverageMap, make_map
 from tests.mutants.mutate import Mutant, mutants
+from tests.mutants.runner import NO_END, Runner
 
 FOLDER = ROOT / ".mutants"
-BATCHES = ((15, 5.0), (60, 25.0), (250, 60.0))
+BATCHES = ((12, 6.0), (50, 25.0), (200, 60.0))
 """How many tests are tried at once, and how many seconds they took when the map was made. Most mutants are caught by
 the first few tests; those that seem to survive are worth the time."""
 ADAPTERS = ("claude_agent", "langchain", "openai_agents", "pydantic_ai")
-NO_END = "no end in time"
+UNENDED = "no end in time"
 _PATIENCE, _SHORT_PATIENCE = 240, 40
-_MEMORY = 8 << 30
 _moments = count(1_000_000_000)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", re.MULTILINE)
 
@@ -95,17 +92,19 @@ def is_adapter(path: Path) -> bool:
     return path.parent.name == "integrations" and path.stem in ADAPTERS
 
 
-def batches(coverage: CoverageMap | None, one: Drawn) -> Iterator[Sequence[str]]:
-    """Yield the tests that are closest to a mutant, in the order in which they are worth trying."""
+def batches(coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bool]) -> Iterator[Sequence[str]]:
+    """Yield the tests that are closest to a mutant, in the order in which they are worth trying.
+
+    A test file that is not in the map as it is now is used only if it passes with nothing broken.
+    """
     if coverage is None:
         yield closest_files(one.path, at_most=3)
         return
     if is_adapter(one.path):
         yield [f"tests/integrations/test_{one.path.stem}.py"]
         return
-    changed = {name for name in closest_files(one.path, at_most=14) if is_changed(coverage, name)}
-    if changed:
-        yield sorted(changed)
+    changed = sorted(name for name in closest_files(one.path, at_most=14) if is_changed(coverage, name))
+    yield from ([name] for name in changed if passes(name))
     tests = closest_tests(coverage, one.path, one.mutant.line)
     rest = [test for test in tests if not is_changed(coverage, test.partition("::")[0])]
     for at_most, seconds in BATCHES:
@@ -125,40 +124,18 @@ def is_changed(coverage: CoverageMap, name: str) -> bool:
     return not path.exists() or path.stat().st_mtime > coverage.made
 
 
-def caught_by(one: Drawn, tree: Path, tests: Sequence[str], patience: float) -> str | None:
+def caught_by(one: Drawn, tree: Path, runner: Runner, tests: Sequence[str], patience: float) -> str | None:
     """Return the test that fails with the mutant, or what happened instead of an end; None if all pass."""
     place = tree / one.path.relative_to(ROOT)
     write(place, one.mutant.apply(one.source))
-    command = [
-        str(interpreter(one.path)),
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:xdist",
-        "-p",
-        "no:cacheprovider",
-        "--tb=no",
-    ]
-    process = subprocess.Popen(
-        [*command, "-m", MARKS, "--timeout=60", *tests],
-        cwd=tree, env=environment_in(tree), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True, preexec_fn=limit_memory,
-    )  # fmt: skip
-    try:
-        said, _ = process.communicate(timeout=patience)
-    except subprocess.TimeoutExpired:
-        return NO_END
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        write(place, one.source)
-    if process.returncode in (0, 5):  # all passed, or none was chosen
+    code, printed = runner.run(tests, patience)
+    write(place, one.source)
+    if code == NO_END:
+        return UNENDED
+    if code in (0, 5):  # all passed, or none was chosen
         return None
-    failed = _FAILED.findall(said)
-    return failed[0] if failed else said.strip().rpartition("\n")[2]
+    failed = _FAILED.findall(printed)
+    return failed[0] if failed else printed.strip().rpartition("\n")[2]
 
 
 def write(place: Path, content: bytes) -> None:
@@ -166,11 +143,6 @@ def write(place: Path, content: bytes) -> None:
     place.write_bytes(content)
     moment = next(_moments)
     os.utime(place, (moment, moment))
-
-
-def limit_memory() -> None:
-    """Let a mutant that never stops collecting fail instead of filling the machine."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 
 def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> list[tuple[Drawn, str | None]]:
@@ -181,11 +153,15 @@ def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> 
     tried: list[tuple[Drawn, str | None]] = []
 
     def work(tree: Path) -> None:
-        with suppress(Empty):
+        with ExitStack() as stack, suppress(Empty):
+            start = cache(lambda python: stack.enter_context(Runner(tree, python)))
+            passes = cache(lambda name: start(Path(sys.executable)).run([name], _PATIENCE)[0] == 0)
             while True:
                 one = waiting.get_nowait()
+                runner = start(interpreter(one.path))
                 patience = _PATIENCE if coverage else _SHORT_PATIENCE
-                results = (caught_by(one, tree, tests, patience) for tests in batches(coverage, one))
+                chosen = batches(coverage, one, passes)
+                results = (caught_by(one, tree, runner, tests, patience) for tests in chosen)
                 catcher = next((result for result in results if result), None)
                 tried.append((one, catcher))
                 print(f"{'caught' if catcher else 'SURVIVED'}: {one.words} | {catcher or ''}", flush=True)
@@ -228,7 +204,7 @@ def main() -> int:
         drawn = [one._replace(mutant=one.mutant._replace(start=0, stop=0, text="")) for one in drawn]
     tried = try_all(drawn, coverage, args.jobs)
     # Whole files may take longer than anybody waits for them, whether a line is broken or not.
-    decided = [(one, catcher) for one, catcher in tried if coverage or catcher != NO_END]
+    decided = [(one, catcher) for one, catcher in tried if coverage or catcher != UNENDED]
     survived = [one.words for one, catcher in decided if not catcher]
     FOLDER.mkdir(exist_ok=True)
     survived_before.write_text("".join(f"{words}\n" for words in survived), encoding="utf-8")

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.mutants.copies import ROOT
-from tests.mutants.coverage_map import SLOW, CoverageMap
+from tests.mutants.copies import ROOT, SLOW
+from tests.mutants.coverage_map import CoverageMap
 
 _IMPORT = re.compile(r"^\s*(?:from|import) (keepwhole[\w.]*)(?: import ([^\n]*))?", re.MULTILINE)
 _FEW = 20

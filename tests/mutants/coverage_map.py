@@ -16,12 +16,9 @@ from pathlib import Path
 
 from coverage.numbits import numbits_to_nums
 
-from tests.mutants.copies import copy_of_tree
+from tests.mutants.copies import MARKS, SLOW, copy_of_tree, environment_in
 from tests.mutants.recorder import FOLDER, FORKED
 
-SLOW = ("tests/clients", "tests/torture", "tests/mutants", "tests/test_docs.py", "tests/promises/test_linear_time.py")
-"""What is not worth its time here; nor are the tests behind these marks: what a mutant breaks, others notice first."""
-MARKS = "not torture and not browser and not clients"
 _CONFIGURATION = """[run]
 source = {tree}/src
 data_file = {folder}/part
@@ -71,12 +68,6 @@ def record(tree: Path, folder: Path, *arguments: str) -> None:
     # Some tests fail only under coverage.py, which imports much and takes time: the map is without them.
     subprocess.run([*command, *arguments], cwd=tree, env=environment, check=False)
     _join(tree, folder)
-
-
-def environment_in(tree: Path) -> dict[str, str]:
-    """Return the environment for tests in a copy of the tree; in CI's profile Hypothesis draws the same every time."""
-    outer = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
-    return {**outer, "CI": "true", "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"}
 
 
 def _join(tree: Path, folder: Path) -> None:

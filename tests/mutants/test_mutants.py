@@ -2,6 +2,7 @@
 
 import ast
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.mutants.closest import closest_files, closest_tests
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, record
 from tests.mutants.mutate import Mutant, mutants
+from tests.mutants.runner import Runner
 
 SOURCE = b'''
 """A docstring with 1 < 2."""
@@ -171,6 +173,8 @@ def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path
     source, file = SMALL.encode(), "small_tests/test_small.py"
     at = source.index(b"> LIMIT")
     one = Drawn(ROOT / "src" / "small.py", Mutant(9, at, at + 1, "<"), source)
-    assert caught_by(one, tmp_path, [f"{file}::test_double"], patience=60) is None
-    assert caught_by(one, tmp_path, [file], patience=60) == f"{file}::test_large"
+    os.symlink(ROOT / "tests", tmp_path / "tests")  # for the runner
+    with Runner(tmp_path, Path(sys.executable)) as runner:
+        assert caught_by(one, tmp_path, runner, [f"{file}::test_double"], patience=60) is None
+        assert caught_by(one, tmp_path, runner, [file], patience=60) == f"{file}::test_large"
     assert (tmp_path / "src" / "small.py").read_bytes() == source

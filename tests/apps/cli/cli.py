@@ -25,9 +25,10 @@ class Cli:
     def __call__(self, *words: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return fork_server().run(words, input, self.environ, self.folder)
 
-    def json(self, *words: str, input: bytes = b"") -> Any:
+    def json(self, *words: str, input: bytes = b"", code: int = 0) -> Any:
         at = 1 if words[0] == "run" else len(words)
         done = self(*words[:at], "--json", *words[at:], input=input)
+        assert done.returncode == code, done.stderr.decode()
         return json.loads(done.stdout)
 
     def on_a_terminal(self, *words: str, typed: bytes = b"") -> bytes:

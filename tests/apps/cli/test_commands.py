@@ -203,7 +203,7 @@ def test_search_for_unknown_words_reports_no_match_and_exits_with_one(cli: Cli) 
     kept(cli, "some words")
     done = cli("search", "zebra")
     assert (done.returncode, b"Nothing in session" in done.stdout) == (1, True)
-    assert cli.json("search", "zebra")["units"] == []
+    assert cli.json("search", "zebra", code=1)["units"] == []
     assert cli("search", "words", "--budget", "0").returncode == 2
 
 

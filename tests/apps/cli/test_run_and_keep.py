@@ -43,7 +43,7 @@ def test_a_long_output_is_cut_and_its_reference_brings_all_of_it_back(cli: Cli) 
 
 
 def test_the_exit_code_is_recorded_and_makes_the_result_an_error(cli: Cli) -> None:
-    shown = cli.json("run", "--", "sh", "-c", "echo no; exit 7")
+    shown = cli.json("run", "--", "sh", "-c", "echo no; exit 7", code=7)
     report = cli.json("show", shown["trace_id"])
     assert (report["exit_code"], report["is_error"]) == (7, True)
 
