@@ -16,7 +16,7 @@ import pytest
 
 from keepwhole import Session
 from keepwhole.canonical.body import BLOCK
-from keepwhole.store import verify
+from keepwhole.store import sql_store, verify
 from keepwhole.store.reader import BodyReader
 from tests.faults import damage
 from tests.faults.outputs import BLOB, Keeper
@@ -164,6 +164,35 @@ def test_an_index_that_leads_to_another_row_never_serves_that_row(tmp_path: Path
     data[row_of_second], data[row_of_third] = data[row_of_third], data[row_of_second]
     (image.folder / "record.db").write_bytes(data)
     assert len(damage.look(image).refused) == 2
+
+
+def numbers_in_index(image: damage.Image, name: str) -> list[range]:
+    """The bytes of each entry of an index, in its order: its length, the types of its columns, and their values."""
+    start, stop = page_of(image, name)
+    page = image.files["record.db"][start:stop]
+    cells = (int.from_bytes(page[8 + 2 * at : 10 + 2 * at], "big") for at in range(int.from_bytes(page[3:5], "big")))
+    return [range(start + cell, start + cell + 1 + page[cell]) for cell in cells]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("index", ["sqlite_autoindex_entries_1", "decision_by_seq"])
+@pytest.mark.parametrize("cells", ["last", pytest.param("all", marks=pytest.mark.torture)])
+def test_an_index_whose_numbers_are_out_of_order_is_read_to_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: str, cells: str
+) -> None:
+    """Entries are read a page at a time: a page that seems to end before it began would be read for ever."""
+    monkeypatch.setattr(sql_store, "_PAGE", 4)
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    flips = 0
+    leaked: Counter[str] = Counter()
+    found = numbers_in_index(image, index)
+    for at in (at for cell in (found if cells == "all" else found[-1:]) for at in list(cell)[:8]):
+        for value in {0, 1, 2, 8, 13} - {image.files["record.db"][at]}:
+            image.damage("record.db", at, image.files["record.db"][at] ^ value)
+            leaked[judged(image, at, lambda at, seen: "")] += 1
+            flips += 1
+    print(f"\n{index}: {flips:,} flips")
+    assert leaked == {"": flips}, leaked
 
 
 def page_of(image: damage.Image, name: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from keepwhole.store.sql_store import FORGOTTEN, as_bytes
+from keepwhole.store.sql_store import FORGOTTEN, as_bytes, is_after
 
 COLUMNS = (
     "SELECT seq, kind, at, call_id, stored, format, key_id, header FROM entries "
@@ -33,7 +33,6 @@ def compare_columns(read_page: Callable[[int], Sequence[Any]]) -> Iterator[tuple
     after = stored = 0
     while page := read_page(after):
         for seq, kind, at, call_id, total, format, key_id, header in page:
-            after = seq
             if format == FORGOTTEN:  # what is left of it is checked with the chain
                 stored = total
                 if (call_id, key_id) != (None, None):
@@ -57,6 +56,10 @@ def compare_columns(read_page: Callable[[int], Sequence[Any]]) -> Iterator[tuple
             changed = [name for name, is_same in columns.items() if not is_same]
             if changed:
                 yield seq, f"these of its columns were changed: {', '.join(changed)}"
+        if not is_after(page[-1][0], after):
+            yield 0, "its entries are out of order"
+            return
+        after = page[-1][0]
 
 
 def describe(about: Sequence[object]) -> bytes:

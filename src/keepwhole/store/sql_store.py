@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import KINDS
 from keepwhole.canonical.ids import trace_of
-from keepwhole.errors import NotFound
+from keepwhole.errors import Damaged, NotFound
 from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.feed import Feed
 from keepwhole.store.files import ResultFiles
@@ -154,6 +154,8 @@ class SqlStore(ABC):
                 yield as_row(values)
             if len(page) < _PAGE:
                 return
+            if not is_after(page[-1][1], after):
+                raise Damaged(f"The entries of session `{session}` are out of order. Run `keepwhole doctor`.")
             after = page[-1][1]
 
     def entry(self, session: str, seq: int) -> Row | None:
@@ -203,9 +205,11 @@ class SqlStore(ABC):
         found, below = dict[str, None](), _BEYOND_ANY
         while len(found) < most:
             page = self._select(_LAST_DECISIONS, session, below, most)
-            found.update(dict.fromkeys(trace_id for _, trace_id in page))
+            found.update(dict.fromkeys(str(trace_id) for _, trace_id in page))  # damage may have made it a number
             if len(page) < most:
                 break
+            if not is_after(below, page[-1][0]):
+                raise Damaged(f"The decisions of session `{session}` are out of order. Run `keepwhole doctor`.")
             below = page[-1][0]
         return list(found)[:most]
 
@@ -237,6 +241,11 @@ def as_row(values: Any) -> Row:
         inline=_bytes_or_none(body),
         blob=blob if isinstance(blob, str) else None,
     )
+
+
+def is_after(number: object, other: object) -> bool:
+    """Whether what is read page by page goes on: damage to an index may end a page before its beginning."""
+    return isinstance(number, int) and isinstance(other, int) and number > other
 
 
 def _bytes_or_none(value: object) -> bytes | None:
