@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from keepwhole import config, trust
@@ -20,7 +20,7 @@ from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.child import Child, InheritedState, leave_signals_to_the_child
 from keepwhole.apps.wrap.clients import other_upstreams, unusual_addresses
-from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch
+from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch, prepared
 from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
 from keepwhole.config import Settings
 from keepwhole.errors import UsageError
@@ -57,12 +57,13 @@ def run(
     store = config.open_record(settings)
     meter = Meter(since=int(time.time() * 1000))
 
-    def start(base: str) -> Child:
-        return Child(*launch.apply(command, base), inherited)
-
     options = ProxyOptions(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, client.name)
     leave_signals_to_the_child()
-    with _count_warnings() as trouble:
+    with _count_warnings() as trouble, ExitStack() as during_run:
+
+        def start(base: str) -> Child:
+            return Child(*during_run.enter_context(prepared(launch, command, base)), inherited)
+
         code = asyncio.run(_run_behind_proxy(settings, store, options, start))
         tally = meter.tally(store, settings)
     store.close()
