@@ -209,6 +209,33 @@ def test_claude_code_under_an_address_of_its_own_settings_goes_there_by_the_prox
     assert "13 requests" in done.stderr
 
 
+@pytest.mark.parametrize("is_inline", [True, False])
+def test_settings_that_the_user_gives_claude_code_hold_beside_the_proxys_address(
+    is_inline: bool, tmp_path: Path
+) -> None:
+    """The address is in the user's settings file; `--settings` denies a file and sets a variable."""
+    log: list[Any] = []
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "secret.txt").write_text("the word is quicksilver\n")
+    mine = tmp_path / "work" / "mine.json"
+    rule = "secret.txt" if is_inline else "/secret.txt"
+    text = json.dumps({"env": {"MY_OWN": "set-by-me"}, "permissions": {"deny": [f"Read({rule})"]}}, indent=3)
+    mine.write_text(text)
+    reading = ("Read", {"file_path": str(tmp_path / "work" / "secret.txt")})
+    with upstream([("echo $MY_OWN",), (reading,), (LISTING.format(1),)], log) as port:
+        settings = {"env": {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"}}
+        (tmp_path / ".claude" / "settings.json").write_text(json.dumps(settings))
+        given = text if is_inline else "mine.json"
+        done = start_claude(9, PROMPT, "--settings", given, tools="Bash,Read", **ENVIRON).run(tmp_path, wrap())
+    said_by_me, denied, listing = results(log[-1]["messages"])
+    assert "set-by-me" in said_by_me
+    assert "quicksilver" not in denied
+    assert "left out" in listing
+    assert "4 requests" in done.stderr
+    assert mine.read_text() == text
+
+
 def test_codex_with_its_built_in_provider_goes_on_without_a_websocket(tmp_path: Path) -> None:
     log: list[Any] = []
     with upstream([(LISTING.format(1),)], log) as port:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole.apps.wrap.clients import client_for
-from keepwhole.apps.wrap.launch import ClientCommand
+from keepwhole.apps.wrap.launch import ClientCommand, prepared
 from keepwhole.apps.wrap.run import settings_for
 from keepwhole.config import Settings
 from tests.apps.cli.cli import Cli
@@ -29,7 +29,8 @@ def started(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str
     """The command, its environment, and the providers behind the proxy."""
     command = ClientCommand(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
     launch = client_for(argv[0]).launch(command)
-    return *launch.apply(command, BASE), dict(launch.upstreams)
+    with prepared(launch, command, BASE) as (words, variables):
+        return words, variables, dict(launch.upstreams)
 
 
 def script(home: Path, name: str, text: str) -> str:
@@ -59,11 +60,73 @@ def test_an_address_in_the_settings_of_claude_code_counts_and_the_nearest_most(h
     assert given == {"env": {"ANTHROPIC_BASE_URL": f"{BASE}/anthropic"}}
 
 
-def test_settings_on_the_command_line_of_claude_code_stay_alone(home: Path) -> None:
+USERS_OWN = '{"env": {"ANTHROPIC_BASE_URL": "https://one.example"}}'
+
+
+def put_settings(home: Path, text: str = USERS_OWN) -> None:
     (home / ".claude").mkdir()
-    (home / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "https://one.example"}}')
-    argv, _, _ = started(home, "claude", "--settings", "mine.json")
-    assert argv[2:] == ["--settings", "mine.json"]
+    (home / ".claude" / "settings.json").write_text(text)
+
+
+@pytest.mark.parametrize(
+    "spelled", [["--settings", '{"model": "m", "env": {"A": "b"}}'], ['--settings={"model": "m"}']]
+)
+def test_inline_settings_of_the_user_are_merged_with_the_address(home: Path, spelled: list[str]) -> None:
+    put_settings(home)
+    argv, environ, upstreams = started(home, "claude", "-p", *spelled, "hi")
+    assert argv[:3] == ["claude", f"--allowedTools=Read(/{RESULTS}/**)", "-p"]
+    assert argv[4:] == ["hi"]
+    given = json.loads(argv[3].removeprefix("--settings="))
+    own = json.loads(spelled[-1].removeprefix("--settings="))
+    assert given == {**own, "env": {**own.get("env", {}), "ANTHROPIC_BASE_URL": f"{BASE}/anthropic"}}
+    assert "ANTHROPIC_BASE_URL" not in environ
+    assert upstreams == {"anthropic": "https://one.example"}
+
+
+def test_an_address_in_the_users_own_settings_option_is_the_one_in_effect(home: Path) -> None:
+    put_settings(home)
+    mine = '{"env": {"ANTHROPIC_BASE_URL": "https://two.example"}}'
+    assert started(home, "claude", "--settings", mine)[2] == {"anthropic": "https://two.example"}
+    assert started(home, "claude", "--settings", "{}", "--settings", mine)[2] == {"anthropic": "https://two.example"}
+    assert started(home, "claude", "--", "--settings", mine)[2] == {"anthropic": "https://one.example"}
+
+
+def test_a_settings_file_of_the_user_is_merged_into_a_file_for_this_run_alone(home: Path) -> None:
+    put_settings(home)
+    rules = ["Read(/secrets/**)", "Edit(//etc/**)", "Read(~/x)", "Bash(/bin/rm *)", "Bash"]
+    mine = home / "conf" / "mine.json"
+    mine.parent.mkdir()
+    mine.write_text(json.dumps({"env": {"KEY": "secret"}, "permissions": {"deny": rules, "defaultMode": "plan"}}))
+    before = mine.read_bytes()
+    command = ClientCommand(["claude", "--settings", "conf/mine.json"], {"HOME": str(home)}, RESULTS)
+    with prepared(client_for("claude").launch(command), command, BASE) as (argv, _):
+        assert "secret" not in " ".join(argv), "every user of the machine sees the arguments of a process"
+        path = Path(argv[2].removeprefix("--settings="))
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        given = json.loads(path.read_text())
+        assert path != mine
+    assert not path.parent.exists()
+    assert given["env"] == {"KEY": "secret", "ANTHROPIC_BASE_URL": f"{BASE}/anthropic"}
+    absolute = [f"Read(/{mine.parent}/secrets/**)", *rules[1:]]
+    assert given["permissions"] == {"deny": absolute, "defaultMode": "plan"}, (
+        "rules are relative to the file they are in"
+    )
+    assert mine.read_bytes() == before
+
+
+@pytest.mark.parametrize("mine", ["gone.json", "{no json", "[]", "{no json}"])
+def test_settings_of_the_user_that_cannot_be_read_stay_as_they_are(home: Path, mine: str) -> None:
+    put_settings(home)
+    argv, environ, _ = started(home, "claude", "--settings", mine)
+    assert argv[2:] == ["--settings", mine]
+    assert environ["ANTHROPIC_BASE_URL"] == BASE
+
+
+def test_settings_of_the_user_stay_as_they_are_where_no_settings_name_an_address(home: Path) -> None:
+    argv, environ, upstreams = started(home, "claude", "--settings", '{"model": "m"}')
+    assert argv[2:] == ["--settings", '{"model": "m"}']
+    assert environ["ANTHROPIC_BASE_URL"] == BASE
+    assert upstreams == {}
 
 
 def test_settings_that_cannot_be_read_are_as_none(home: Path) -> None:

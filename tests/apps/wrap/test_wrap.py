@@ -2,19 +2,23 @@
 
 import os
 import pty
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keepwhole.apps.wrap.child import end_with_parent
 from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
 from tests.clients.upstream import results, upstream
+from tests.torture import mounts
 
 AGENT = str(Path(__file__).parent / "fake_client.py")
 LONG = "seq -f 'line %06g of a long listing' 1 900"
@@ -30,8 +34,8 @@ def run(cli: Cli, port: int, *words: str, code: int = 0) -> subprocess.Completed
     cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
     done = cli("wrap", *words, "--", sys.executable, AGENT, str(code), "go")
     where = f"keepwhole: anthropic requests, and the key in them, go to http://127.0.0.1:{port}\n".encode()
-    assert done.stderr.startswith(where)
-    done.stderr = done.stderr.removeprefix(where)
+    assert where in done.stderr
+    done.stderr = done.stderr.replace(where, b"")
     return done
 
 
@@ -94,12 +98,38 @@ def test_a_command_that_is_not_installed_is_reported(cli: Cli) -> None:
     assert not (cli.folder / "home").exists()
 
 
-def test_a_record_that_cannot_be_opened_is_named_as_the_problem(cli: Cli) -> None:
+UNRECORDED = b"keepwhole: nothing of this run is recorded, and requests are sent unchanged: "
+
+
+def runs_unrecorded(cli: Cli) -> None:
+    """The agent runs as without Keepwhole, which says in one sentence that nothing is recorded, and why."""
+    log: list[Any] = []
+    with upstream([(LONG,)], log) as port:
+        done = run(cli, port, code=3)
+    assert done.stdout == b"All done.\n"
+    assert done.returncode == 3
+    assert results(log[-1]["messages"]) == [TEXT]
+    assert [tool["name"] for tool in log[-1]["tools"]] == ["Bash"]
+    said, receipt = done.stderr.splitlines()
+    assert said.startswith(UNRECORDED)
+    assert cli.environ["KEEPWHOLE_HOME"].encode() in said
+    assert receipt == b"keepwhole: 2 requests, 2 of them not on record"
+
+
+def test_an_agent_runs_also_where_the_records_folder_cannot_be_made(cli: Cli) -> None:
     cli.environ["KEEPWHOLE_HOME"] = "/dev/null/record"
-    done = cli("wrap", "--", "true")
-    assert done.returncode == 4
-    assert b"KEEPWHOLE_HOME" in done.stderr
+    runs_unrecorded(cli)
     assert cli("proxy", "--port", "0").returncode == 4
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("has_record", [False, True])
+def test_an_agent_runs_also_where_the_records_folder_is_read_only(has_record: bool, cli: Cli) -> None:
+    with mounts.tmpfs(str(cli.folder / "home"), "size=64m,mode=700") as disk, upstream([]) as port:
+        if has_record:
+            assert run(cli, port).stderr.startswith(b"keepwhole: 1 request\n")
+        disk.remount("ro")
+        runs_unrecorded(cli)
 
 
 def test_nothing_to_run_is_wrong_use(cli: Cli) -> None:
@@ -262,6 +292,29 @@ def test_a_signal_to_keepwhole_ends_the_agent_first(cli: Cli) -> None:
     process.terminate()
     assert process.wait(timeout=20) == 7
     process.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+def test_the_agent_ends_when_keepwhole_is_killed(cli: Cli) -> None:
+    waiting = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    words = [sys.executable, "-m", "keepwhole", "wrap", "--no-receipt", "--", sys.executable, "-c", waiting]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, env=cli.environ, cwd=cli.folder)
+    assert process.stdout is not None
+    agent = os.pidfd_open(int(process.stdout.readline()))
+    process.kill()
+    process.wait()
+    has_ended, _, _ = select.select([agent], [], [], 20)
+    assert has_ended
+    os.close(agent)
+    process.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+def test_an_agent_whose_parent_was_killed_before_it_began_does_not_begin() -> None:
+    not_the_parent = os.getpid() + 1
+    late = subprocess.run(["true"], preexec_fn=partial(end_with_parent, not_the_parent), check=False)
+    assert late.returncode == -signal.SIGTERM
+    assert subprocess.run(["true"], preexec_fn=partial(end_with_parent, os.getpid()), check=False).returncode == 0
 
 
 def test_a_provider_that_cannot_be_reached_is_in_the_receipt(cli: Cli) -> None:

@@ -86,8 +86,9 @@ class Tenants:
 
     def __init__(self, home: str, kind: str, holdout: float = 0.0, store: Store | None = None) -> None:
         """Proxies that share a `store` on a server share its secret, so that they derive the same names."""
-        self._local = read_secret(os.path.join(home, _SECRET))
         self._store, self._kind, self._holdout = store, kind, holdout
+        # Where no name is derived from it, it is not needed: the folder may be one that cannot be written.
+        self._local = read_secret(os.path.join(home, _SECRET)) if self.are_apart or holdout else ""
 
     @cached_property
     def _secret(self) -> bytes:
@@ -119,6 +120,8 @@ class Tenants:
 
     def is_held_out(self, session: str) -> bool:
         """Whether a session is left unedited for comparison: always the same answer for the same session."""
+        if not self._holdout:
+            return False
         return int(self._hash("holdout", session)[:8], 16) < self._holdout * 0x1_0000_0000
 
     def _hash(self, use: str, text: str) -> str:

@@ -1,15 +1,19 @@
 """A command that has the terminal to itself.
 
-Owns: what the command inherits, which signals it handles itself, its exit code.
+Owns: what the command inherits, which signals it handles itself, its exit code, and that it does not outlive Keepwhole:
+a command whose proxy is gone could only fail. On Linux the kernel tells it even where Keepwhole is killed by SIGKILL;
+other systems have no such signal, so there it stays.
 Must not know: what the command is.
 """
 
+import ctypes
 import os
 import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FrameType
 from typing import NamedTuple
 
@@ -17,6 +21,11 @@ _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 """Sent to every process of the terminal; the command handles them."""
 _OURS = (signal.SIGTERM, signal.SIGHUP)
 """Sent to Keepwhole alone: passed on, so that the command ends first."""
+
+_PARENT_DEATH_SIGNAL = 1
+"""`PR_SET_PDEATHSIG` of Linux."""
+_LIBC = ctypes.CDLL(None)
+"""Loaded before any fork: a child that loads a library may wait for ever for a lock that another thread held."""
 
 
 class InheritedState(NamedTuple):
@@ -39,7 +48,8 @@ class Child:
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], inherited: InheritedState) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        self._process = subprocess.Popen(argv, env=environ, umask=inherited.umask)
+        begin = partial(end_with_parent, os.getpid()) if sys.platform == "linux" else None
+        self._process = subprocess.Popen(argv, env=environ, umask=inherited.umask, preexec_fn=begin)
         if sys.platform == "linux":
             resource.prlimit(self._process.pid, resource.RLIMIT_CORE, inherited.core)
         for number in _OURS:
@@ -52,6 +62,13 @@ class Child:
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         self._process.send_signal(number)
+
+
+def end_with_parent(parent: int) -> None:
+    """Have the kernel end this process with SIGTERM when its parent's main thread ends; at once where it has ended."""
+    _LIBC.prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def leave_signals_to_the_child() -> None:

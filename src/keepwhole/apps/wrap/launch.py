@@ -3,13 +3,16 @@
 A client is one `Client`: its name, and a function from the command that the user typed (`ClientCommand`) to the changes
 of its environment and its arguments (`Launch`).
 
-Owns: these three types, the most common case (addresses in environment variables), and that requests to loopback do
-not go through the network's own proxy.
+Owns: these three types, the most common case (addresses in environment variables), a client's file for one run, and
+that requests to loopback do not go through the network's own proxy.
 Must not know: ports and tokens; `BASE` is replaced by the proxy's address when that is known.
 """
 
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +21,8 @@ from keepwhole.proxy_settings import check_upstream
 
 BASE = "{base}"
 """Placeholder for the proxy's address with its token."""
+FILE = "{file}"
+"""Placeholder for the path of `Launch.file`."""
 ADDRESSES = "addresses"
 """What is approved of a client's file: the addresses in it."""
 ANTHROPIC, OPENAI = "ANTHROPIC_BASE_URL", ("OPENAI_BASE_URL", "OPENAI_API_BASE")
@@ -45,16 +50,39 @@ class Launch(NamedTuple):
     """Variables that are set; a value may contain `BASE`."""
     words: Sequence[str] = ()
     """Arguments that are inserted after the command's name; they may contain `BASE`."""
+    own: Sequence[str] | None = None
+    """The user's arguments, where they change; those that are new may contain `BASE` and `FILE`."""
+    file: str | None = None
+    """The text of a file that only the user can read and that exists during the run; it may contain `BASE`."""
 
-    def apply(self, command: ClientCommand, base: str) -> tuple[list[str], dict[str, str]]:
-        """The arguments and the environment, with the proxy at `base`."""
+    def apply(self, command: ClientCommand, base: str, file: str = "") -> tuple[list[str], dict[str, str]]:
+        """The arguments and the environment, with the proxy at `base` and the launch's file at `file`."""
         words = [word.replace(BASE, base) for word in self.words]
         given = {name: value.replace(BASE, base) for name, value in self.environ.items()}
-        return [command.argv[0], *words, *command.argv[1:]], {
-            **command.environ,
-            **_no_proxy_variables(command.environ),
-            **given,
-        }
+        users = command.argv[1:]
+        own = users if self.own is None else self.own
+        own = [word if word in users else word.replace(BASE, base).replace(FILE, file) for word in own]
+        return [command.argv[0], *words, *own], {**command.environ, **_no_proxy_variables(command.environ), **given}
+
+
+@contextmanager
+def prepared(launch: Launch, command: ClientCommand, base: str) -> Generator[tuple[list[str], dict[str, str]]]:
+    """The arguments and the environment, with the proxy at `base`; the file of the launch is removed on leaving."""
+    with _file_of(launch, base) as path:
+        yield launch.apply(command, base, path)
+
+
+@contextmanager
+def _file_of(launch: Launch, base: str) -> Generator[str]:
+    """The path of the launch's file; empty where it has none."""
+    if launch.file is None:
+        yield ""
+        return
+    with tempfile.TemporaryDirectory(prefix="keepwhole-") as folder:
+        path = os.path.join(folder, "settings.json")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(launch.file.replace(BASE, base))
+        yield path
 
 
 FolderAddresses: TypeAlias = Iterable[tuple[str, Mapping[str, str]]]

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from keepwhole import config, trust
@@ -20,12 +20,13 @@ from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.child import Child, InheritedState, leave_signals_to_the_child
 from keepwhole.apps.wrap.clients import other_upstreams, unusual_addresses
-from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch
+from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch, prepared
 from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
 from keepwhole.config import Settings
-from keepwhole.errors import UsageError
+from keepwhole.errors import StoreError, UsageError
 from keepwhole.models.profiles import profile_for
-from keepwhole.store.protocol import Store
+from keepwhole.store.memory import MemoryStore
+from keepwhole.store.protocol import ReportsTrouble, Store
 
 _HOST = "127.0.0.1"
 _BY_PATH = ("recall", "recall_reader")
@@ -54,20 +55,36 @@ def run(
     settings = settings_for(client, settings, launch)
     for name, url in other_upstreams(settings.proxy.upstreams).items():
         say(f"keepwhole: {name} requests, and the key in them, go to {url}")
-    store = config.open_record(settings)
+    settings, store = _open_record(settings, say)
     meter = Meter(since=int(time.time() * 1000))
-
-    def start(base: str) -> Child:
-        return Child(*launch.apply(command, base), inherited)
 
     options = ProxyOptions(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, client.name)
     leave_signals_to_the_child()
-    with _count_warnings() as trouble:
+    with _count_warnings() as trouble, ExitStack() as during_run:
+
+        def start(base: str) -> Child:
+            return Child(*during_run.enter_context(prepared(launch, command, base)), inherited)
+
         code = asyncio.run(_run_behind_proxy(settings, store, options, start))
         tally = meter.tally(store, settings)
     store.close()
     tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
     return RunEnd(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
+
+
+def _open_record(settings: Settings, say: Callable[[str], None]) -> tuple[Settings, Store]:
+    """The record; where nothing can be stored in it, settings and a store with which requests are sent unchanged."""
+    try:
+        store = config.open_record(settings)
+        reason = store.trouble() if isinstance(store, ReportsTrouble) else None
+    except StoreError as error:
+        reason = str(error)
+    else:
+        if reason is None:
+            return settings, store
+        store.close()
+    say(f"keepwhole: nothing of this run is recorded, and requests are sent unchanged: {reason}")
+    return settings.replace(mode="off"), MemoryStore()
 
 
 def _refuse_unapproved(client: Client, command: ClientCommand) -> None:
