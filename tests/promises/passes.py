@@ -43,17 +43,16 @@ class Slower(NamedTuple):
     """The power of the size with which time may grow."""
 
 
-OF_PASSAGES = ("noise", "words", "quoting", "imitates", "marking")
-"""Made for passages of a text, or for what is shown of it; never given all of a long one."""
 _LINE_ENDS = ("empty lines", "carriage returns", "CRLF", "spaces and lines")
 _ELEMENTS = ("*array*", "*keys*", "large members, then small ones", "* levels of *")
 SLOWER = (
-    # Those of `OF_PASSAGES`.
+    # Made for passages of a text, or for what is shown of it; never given all of a long one.
     Slower("noise", ("*",), 1.2),
     Slower("words", ("*",), 1.0),
     *(Slower(name, ("*",), 0.5) for name in ("quoting", "imitates")),
-    # A million marks are millions of objects, and the collector looks at all of them again and again.
-    Slower("marking", ("*",), 0.5, steepest=1.3),
+    # A million marks or colors are millions of objects, and the collector looks at all of them again and again.
+    Slower("marking", ("*",), 0.8, steepest=1.3),
+    Slower("noise", ("* of colored",), 1.2, steepest=1.3),
     # Hardly anything but line ends: every line is a unit, and Python needs a number for each.
     Slower("*", _LINE_ENDS, 0.5),
     # A number or a position for every element, key, quote or tag.

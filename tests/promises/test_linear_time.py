@@ -18,7 +18,7 @@ import pytest
 
 from keepwhole.truncation.question import terms
 from tests.promises.adversarial import Shape, mixed_shapes, repeated, shapes
-from tests.promises.passes import OF_PASSAGES, SLOWER, Pass, Slower, limits_of, passes
+from tests.promises.passes import SLOWER, Pass, Slower, limits_of, passes
 
 
 class Limit(NamedTuple):
@@ -34,8 +34,6 @@ class Limit(NamedTuple):
 
 LONG = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000)
 MIDDLE = LONG[:3]
-PASSAGES = 4
-"""How many of the sizes are timed for passes that are only given passages, or what is shown."""
 SHORT = (24_000, 48_000, 96_000)
 QUADRATIC = Limit(at_once=2.0, slowest=5.0, steepest=1.5)
 """For short texts on a busy machine: in these what is done once for any text weighs more, and so does chance."""
@@ -162,8 +160,7 @@ def troubles(texts: Sequence[str], limits: Mapping[str, Limit]) -> list[str]:
 
 
 def trouble_after_doubt(name: str, run: Pass, texts: Sequence[str], limit: Limit) -> str | None:
-    given = texts[:PASSAGES] if name in OF_PASSAGES else texts
-    return None if is_clearly_linear(run, given, limit) else lasting_trouble(name, run, given, limit)
+    return None if is_clearly_linear(run, texts, limit) else lasting_trouble(name, run, texts, limit)
 
 
 @pytest.mark.parametrize("row", SLOWER)
