@@ -4,7 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tests.upstream.scripted import Scripted, serving
 from tests.upstream.spelling import SPELLINGS, Dialect, Part, Text, Tool, dialect_of, event, responses_usage
@@ -15,6 +15,8 @@ Move: TypeAlias = str | Call | Callable[[str], str | Call]
 Script: TypeAlias = Sequence[Sequence[Move]]
 SCRIPT: Script = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 10500",))
 """The moves of each step; those of one step are called in parallel."""
+Fault: TypeAlias = int | Literal["cut"]
+"""The status with which a request is refused, or an answer that breaks off in its middle."""
 AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
@@ -34,10 +36,12 @@ def upstream(
     script: Script = SCRIPT,
     log: list[Any] | None = None,
     usage: Mapping[str, Any] | Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    faults: Sequence[Fault] = (),
 ) -> Iterator[int]:
-    """Its port, while it answers; requests that offer tools go to `log`. `usage` is what each request is billed."""
+    """Its port, while it answers; requests that offer tools go to `log`. `usage` is what each request is billed, and
+    `faults` are what the first requests meet."""
     bill = staticmethod(usage if callable(usage) else lambda body: usage)
-    with serving(_Client, script=script, log=[] if log is None else log, bill=bill) as port:
+    with serving(_Client, script=script, log=[] if log is None else log, bill=bill, faults=[*faults]) as port:
         yield port
 
 
@@ -45,6 +49,21 @@ class _Client(Scripted):
     script: Script = ()
     log: list[Any]
     bill: Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+    faults: list[Fault]
+
+    def answer(self, status: int, kind: str, body: bytes) -> None:
+        fault = self.faults.pop(0) if self.faults else None
+        if isinstance(fault, int):
+            super().answer(fault, "application/json", b'{"type": "error", "error": {"type": "any", "message": "no"}}')
+        elif fault == "cut":
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+        else:
+            super().answer(status, kind, body)
 
     def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | None:
         dialect = dialect_of(path)

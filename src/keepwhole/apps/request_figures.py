@@ -56,6 +56,12 @@ def sizes(step: LoggedRequest) -> tuple[float, float]:
     return sent * scale, step.request.tokens_whole * scale
 
 
+def is_unchanged(step: LoggedRequest) -> bool:
+    """Whether a request was sent exactly as the client meant it."""
+    request = step.request
+    return not request.edited and not request.recall and request.purpose != HIDDEN_ROUND
+
+
 def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
     """The steps of each branch of a session, in order."""
     found: dict[str, list[LoggedRequest]] = {}
@@ -70,6 +76,7 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
     With `mode: off`, every request is taken to find all of the one before it in the cache, unless the cache had surely
     forgotten it: that is the best that can happen, so a saving is rather more than it says here. A request that the
     window could not hold has no price: the client would have compacted. Nor has a hidden round, nor what it has read.
+    A conversation in which nothing was changed would have cost the same, whatever its cache did.
     """
     return sum_of(_cost_of_branch(branch, profile_of) for branch in branches(turns(steps)))
 
@@ -84,6 +91,7 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
     answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
     answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
     is_cached = any(answer.cached for _, answer in answers)
+    is_same = all(map(is_unchanged, steps))
     total, client, before, history, used = Cost(), UnmanagedClient(), 0, _History(), 0.0
     for number, (step, answer) in enumerate(answers):
         profile = profile_of(step.request.model)
@@ -99,7 +107,7 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
             before = size
         price = input_price(step.request.model)
         rate = None if price is None else price / _MILLION
-        whole = client.cost - before_cost
+        whole = paid if is_same else client.cost - before_cost
         total += Cost(paid, whole, _times(rate, paid), _times(rate, whole))
     return total if answers else None
 

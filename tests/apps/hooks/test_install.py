@@ -90,3 +90,35 @@ def test_other_places_are_looked_up_where_the_clients_do(cli: Cli) -> None:
     assert (cli.folder / "c/settings.json").exists()
     assert (cli.folder / "x/hooks.json").exists()
     assert (cli.folder / "g/opencode/plugin/keepwhole.js").exists()
+
+
+def said(cli: Cli, action: str, client: str) -> str:
+    """The sentence about the permission to read results back."""
+    return cli("hook", action, client).stdout.decode().splitlines()[-1]
+
+
+def test_claude_code_is_told_the_permission_and_status_finds_it(cli: Cli) -> None:
+    rule = "Read(~/home/results/**)"
+    missing = f"To let it read back without asking, add `{rule}` to `permissions.allow`; that is yours to do."
+    assert said(cli, "install", "claude-code") == said(cli, "status", "claude-code") == missing
+    path = cli.folder / ".claude/settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "permissions": {"allow": [rule]}}))
+    assert said(cli, "status", "claude-code") == f"It may read back without asking: `{rule}` is in `permissions.allow`."
+
+
+def test_opencode_is_told_the_permission_and_status_finds_where_it_is_denied(cli: Cli) -> None:
+    rule = json.dumps({"permission": {"external_directory": {f"{cli.folder}/home/results/**": "allow"}}})
+    assert rule in said(cli, "install", "opencode")
+    settings = cli.folder / ".config/opencode/opencode.json"
+    for permission in ({"external_directory": "deny"}, "deny", {"external_directory": {"/secret/**": "deny"}}):
+        settings.write_text(json.dumps({"permission": permission}))
+        assert said(cli, "status", "opencode").startswith(
+            "Your settings deny it to read back, so nothing is shortened."
+        )
+    settings.write_text(rule)
+    assert said(cli, "status", "opencode").startswith("The plugin lets it read back without asking")
+
+
+def test_codex_is_told_that_it_needs_no_permission(cli: Cli) -> None:
+    assert "needs no permission" in said(cli, "install", "codex")
+    assert "needs no permission" in said(cli, "status", "codex")

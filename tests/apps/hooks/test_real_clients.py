@@ -16,7 +16,7 @@ from keepwhole.store.protocol import body_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.testing import printed_calls
 from tests.apps.hooks.server import TABLE
-from tests.clients.drive import claude, codex, drive, opencode
+from tests.clients.drive import claude, codex, drive, opencode, start_opencode
 from tests.clients.upstream import AGENT, results, upstream
 
 pytestmark = pytest.mark.clients
@@ -165,6 +165,31 @@ def test_opencode_shows_what_fits_and_reads_back_what_was_left_out(tmp_path: Pat
     assert long.startswith("... [Beginning omitted: ")
     assert "\n5: 5\n6: 6\n7: 7\n" in back
     assert small.strip() == "small"
+    (session,) = record(tmp_path)
+    assert kept(tmp_path, session, "seq 1 9000").strip() == NUMBERS
+
+
+@pytest.mark.parametrize("outside", ["ask", "deny"])
+def test_opencode_run_goes_on_to_its_end_whatever_the_user_allows(outside: str, tmp_path: Path) -> None:
+    def back(text: str) -> Any:
+        calls = printed_calls(text)
+        return calls[-1] if calls else "echo no notice"
+
+    install(target("opencode", "user", {}, str(tmp_path)))
+    log: list[Any] = []
+    with upstream([("seq 1 9000",), (back,), ("echo small",)], log) as port:
+        start = start_opencode(
+            tmp_path, port, "run", "--format", "json", "-m", "fake/m1", PROMPT, outside=outside, **ENVIRON
+        )
+        assert "All done." in start.run(tmp_path).stdout
+    long, second, small = results(log[-1]["messages"])
+    assert small.strip() == "small"
+    if outside == "ask":
+        assert long.startswith("... [Beginning omitted: ")
+        assert "\n5: 5\n6: 6\n7: 7\n" in second
+    else:
+        assert second.strip() == "no notice"
+        assert "keepwhole" not in long
     (session,) = record(tmp_path)
     assert kept(tmp_path, session, "seq 1 9000").strip() == NUMBERS
 

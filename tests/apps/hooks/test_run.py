@@ -209,6 +209,13 @@ def test_opencode_passes_its_results_on_and_takes_views_back(store: SqliteStore,
     assert ask({"event": "returned", "output": None}, "opencode") is None
 
 
+def test_opencode_gets_no_notice_where_it_may_not_read_the_files_of_results(store: SqliteStore, tmp_path: Path) -> None:
+    one = {"event": "returned", "session_id": "ses_1", "tool": "bash", "call_id": "c1", "args": {"command": "x"}}
+    assert ask({**one, "output": LONG, "metadata": {}, "may_read": False}, "opencode") is None
+    assert bodies(store) == [("bash", LONG.encode())]
+    assert ask({"event": "configuring"}, "opencode") == {"results": str(tmp_path / "home" / "results")}
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b'{"hook_event_name": "PostToolUse"}', b"\xff\xfe", b"[" * 50_000])
 @pytest.mark.parametrize("client", ["claude-code", "codex", "opencode"])
 def test_a_client_never_fails_for_us(data: bytes, client: str, tmp_path: Path) -> None:

@@ -60,6 +60,59 @@ def test_a_run_in_which_nothing_changed_cost_the_same() -> None:
     assert any(line.endswith(", about the same") for line in told(*run))
 
 
+def test_a_run_in_which_nothing_changed_never_cost_more_whatever_the_cache_did() -> None:
+    run = [
+        step(10_000, 10_000, (0, 0, 10_000)),
+        step(12_000, 12_000, (0, 0, 12_000)),
+        step(13_000, 13_000, (0, 12_000, 1_000)),
+    ]
+    lines = told(*run)
+    assert any(line.endswith("nothing was changed") for line in lines)
+    assert any(line.endswith("saved ≈ $0.000, about the same") for line in lines)
+
+
+def test_recall_tools_that_were_offered_are_a_change() -> None:
+    lines = told(step(10_000, 10_000, (10_000, 0, 0), recall="tools"))
+    assert lines[1] == "  sent      ≈ 10k tokens; nothing was left out, recall tools were offered"
+
+
+def test_requests_that_were_refused_are_not_sent_tokens() -> None:
+    refused = step(5_000, 4_000)
+    assert refused.response is not None
+    refused = refused._replace(response=refused.response.replace(status=429, outcome="refused"))
+    unanswered = step(7_000, 6_000)._replace(response=None)
+    lines = told(step(1_000, 500), refused, unanswered)
+    assert lines[:2] == ["keepwhole: 3 requests", "  sent      ≈ 500 of 1,000 tokens, 50 % left out"]
+    assert not any(line.startswith("  sent") for line in told(refused, unanswered))
+
+
+def test_a_hidden_round_is_no_request_of_the_agent_but_its_tokens_are_sent() -> None:
+    lines = told(step(1_000, 500), step(1_000, 500, purpose="round"))
+    assert lines[:2] == ["keepwhole: 1 request", "  sent      ≈ 1,000 of 2,000 tokens, 50 % left out"]
+
+
+def test_why_requests_are_not_on_record_is_explained_with_what_to_do() -> None:
+    unnamed = told(step(10, 10), unrecorded=1, unnamed=1)
+    assert unnamed[0] == "keepwhole: 2 requests, 1 of them not on record"
+    assert any(line.startswith("  why ") and "`--session ID`" in line for line in unnamed)
+    lost = told(step(10, 10), unrecorded=35, unstored=35)
+    assert lost[0] == "keepwhole: 36 requests, 35 of them not on record"
+    assert any(line.startswith("  why ") and "`keepwhole doctor`" in line for line in lost)
+    plain = receipt(Tally({}, unrecorded=1), profile_for, "aider")
+    assert plain[0] == "keepwhole: 1 request, 1 of them not on record"
+    assert "no tools" in plain[1]
+    assert receipt(Tally({}, unrecorded=1, mode="off"), profile_for, "aider") == plain[:1], "that was the user's wish"
+
+
+def test_a_client_that_went_past_the_proxy_is_explained_with_what_to_look_at() -> None:
+    silent, past = receipt(Tally({}), profile_for, "claude")
+    assert silent == "keepwhole: no request came through"
+    assert "`claude`" in past
+    assert "its settings" in past
+    reached = receipt(Tally({}, others=3), profile_for, "gemini")
+    assert "3 other requests" in reached[1]
+
+
 def test_a_run_that_cost_more_says_more() -> None:
     run = [
         step(10_000, 10_000, (0, 0, 10_000)),

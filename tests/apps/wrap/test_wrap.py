@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import socket
@@ -15,9 +16,10 @@ from typing import Any
 import pytest
 
 from keepwhole.apps.wrap.child import end_with_parent
+from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
-from tests.clients.upstream import results, upstream
+from tests.clients.upstream import Call, results, upstream
 from tests.torture import mounts
 
 AGENT = str(Path(__file__).parent / "fake_client.py")
@@ -139,7 +141,8 @@ def test_nothing_to_run_is_wrong_use(cli: Cli) -> None:
 
 def test_a_run_that_changed_nothing_is_reported_as_unchanged(cli: Cli) -> None:
     with upstream([("echo one",)]) as port:
-        assert b"nothing was changed" in run(cli, port).stderr
+        assert b"nothing was left out, recall tools were offered" in run(cli, port).stderr
+        cli.environ["STAND_IN"] = "another"
         assert b"nothing was changed" in run(cli, port, "--mode", "shadow").stderr
 
 
@@ -325,6 +328,79 @@ def test_a_provider_that_cannot_be_reached_is_in_the_receipt(cli: Cli) -> None:
     assert b"request failed" in done.stderr
 
 
+@pytest.mark.root
+def test_requests_that_a_full_disk_did_not_take_are_counted(cli: Cli) -> None:
+    log: list[Any] = []
+    with mounts.tmpfs(str(cli.folder / "home"), "size=900k,mode=700"):
+        with upstream([(f"head -c 60000 /dev/urandom | base64; echo {number}",) for number in range(15)], log) as port:
+            told = run(cli, port).stderr.decode()
+        with Session("stand-in", store=str(cli.folder / "home")) as session:
+            recorded = len(RequestLog(session).all())
+    assert len(log) == 16
+    assert 0 < recorded < 16
+    assert told.startswith(f"keepwhole: 16 requests, {16 - recorded} of them not on record\n")
+    assert "`keepwhole doctor`" in told
+
+
+def several(cli: Cli, port: int, *options: str) -> str:
+    """The receipt of an agent that is started again until it succeeds."""
+    cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+    once = f"{sys.executable} {AGENT} 0 go 2>/dev/null"
+    done = cli("wrap", *options, "--", "sh", "-c", f"{once} || {once} || {once}")
+    assert done.returncode == 0
+    return done.stderr.decode()
+
+
+def test_requests_that_were_refused_are_in_the_receipt_and_their_tokens_are_not(cli: Cli) -> None:
+    with upstream([("echo one",)], usage={"input_tokens": 1_000, "output_tokens": 5}, faults=[429, 529]) as port:
+        told = several(cli, port)
+    assert "keepwhole: 4 requests\n" in told
+    assert "sent      ≈ 2,000 tokens;" in told
+    assert "request failed, 429 (once)" in told
+    assert "request failed, 529 (once)" in told
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_an_answer_that_was_cut_off_is_called_so_and_has_not_failed(mode: str, cli: Cli) -> None:
+    with upstream([("echo one",)], faults=["cut"]) as port:
+        told = several(cli, port, "--mode", mode)
+    assert "answer cut off (once)" in told
+    assert "failed" not in told
+
+
+def test_what_was_read_back_is_counted_by_calls_and_not_by_rounds(cli: Cli) -> None:
+    def read_back(newest: str) -> Call:
+        name = re.search(r"art_\w+", newest)
+        return "get_artifact", {"id": name[0] if name else "art_0", "lines": "1-9"}
+
+    with upstream([(LONG,), (read_back, read_back), (read_back,), ("echo short",)]) as port:
+        told = run(cli, port).stderr.decode()
+    assert "keepwhole: 3 requests\n" in told, "the rounds between them are Keepwhole's"
+    assert "2 results whole, read back 3 times" in told
+
+
+def test_an_agent_without_tools_is_told_why_nothing_is_on_record(cli: Cli) -> None:
+    asking = (
+        "import os, urllib.request as web; url = os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages'; "
+        """body = b'{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}'; """
+        "asked = web.Request(url, body, {'content-type': 'application/json'}); "
+        "web.build_opener(web.ProxyHandler({})).open(asked).read()"
+    )
+    with upstream([]) as port:
+        cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+        told = cli("wrap", "--", sys.executable, "-c", asking).stderr.decode()
+    assert "keepwhole: 1 request, 1 of them not on record\n  why       no tools" in told
+
+
+def test_a_single_request_of_an_agent_that_names_no_session_is_explained(cli: Cli) -> None:
+    cli.environ["STAND_IN"] = ""
+    with upstream([]) as port:
+        told = run(cli, port).stderr.decode()
+        assert run(cli, port, "--session", "mine").stderr.startswith(b"keepwhole: 1 request\n")
+    assert told.startswith("keepwhole: 1 request, 1 of them not on record\n  why ")
+    assert "`--session ID`" in told
+
+
 def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on(cli: Cli) -> None:
     (cli.folder / "keepwhole.yaml").write_text("session_quota: 100\n")
     log: list[Any] = []
@@ -334,5 +410,5 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
     assert results(log[-1]["messages"]) == [TEXT]
     told = done.stderr.decode()
     assert "result not kept and so shown whole" in told
-    assert "not on record" in told
+    assert told.startswith("keepwhole: 2 requests, 2 of them not on record\n")
     assert all(line.startswith(("keepwhole: ", "  ")) for line in told.splitlines())

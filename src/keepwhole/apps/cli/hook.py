@@ -50,10 +50,7 @@ def install(args: argparse.Namespace) -> int:
     if install(target):
         screen.say(f"{args.client} calls `{screen.safe(target.command)}` now, by {screen.safe(target.path)}.")
         screen.say(_NEXT[args.client])
-        if args.client == "claude-code":
-            screen.say(
-                f"To let it read back without asking, add `{_rule()}` to `permissions.allow`; that is yours to do."
-            )
+        screen.say(_advice(args.client))
     else:
         screen.say(f"It is installed already, in {screen.safe(target.path)}.")
     return 0
@@ -79,16 +76,19 @@ def status(args: argparse.Namespace) -> int:
     found = installed(target)
     words = ", ".join(f"`{screen.safe(command)}`" for command in found) if found else "not installed"
     screen.say(f"{args.client} ({target.scope}, {screen.safe(target.path)}): {words}")
+    if found:
+        screen.say(_advice(args.client))
     return 0 if found else _NOT_INSTALLED
 
 
-def _rule() -> str:
-    """The permission to read the files that notices name, in Claude Code's syntax."""
+def _advice(client: str) -> str:
+    """Whether the client may read results back, and what to do where it may not."""
+    from keepwhole.apps.cli import screen
+    from keepwhole.apps.hooks.permission import advice
     from keepwhole.config import find_home
 
     results = os.path.join(find_home(os.environ, os.getcwd()), "results")
-    home = os.path.expanduser("~")
-    return f"Read({'~' + results[len(home) :] if results.startswith(home + '/') else '/' + results}/**)"
+    return screen.safe(advice(client, results, os.environ, os.getcwd()))
 
 
 def _target(args: argparse.Namespace) -> "Target":

@@ -26,7 +26,29 @@ function ask(event, cwd) {
   })
 }
 
+// Notices name files of results, and opencode ends a run without a terminal where it would have to ask before reading
+// one. So reading in that one folder is allowed; where the user denies it, results are kept and nothing is replaced.
+let mayRead = false
+
+function allowReading(config, results) {
+  const given = config.permission
+  const rules = typeof given === "string" ? { "*": given } : { ...given }
+  const outside = rules.external_directory ?? rules["*"] ?? {}
+  const before = typeof outside === "string" ? { "*": outside } : outside
+  if (Object.values(before).includes("deny")) return false
+  config.permission = { ...rules, external_directory: { ...before, [`${results}/**`]: "allow" } }
+  return true
+}
+
 export const Keepwhole = async ({ directory }) => ({
+  config: async (config) => {
+    try {
+      const answer = await ask({ event: "configuring" }, directory)
+      mayRead = typeof answer.results === "string" && allowReading(config, answer.results)
+    } catch {
+      mayRead = false
+    }
+  },
   "tool.execute.after": async (input, output) => {
     if (typeof output.output !== "string") return
     const answer = await ask(
@@ -38,6 +60,7 @@ export const Keepwhole = async ({ directory }) => ({
         args: input.args,
         output: output.output,
         metadata: output.metadata,
+        may_read: mayRead,
         attachments: Boolean(output.attachments && output.attachments.length),
       },
       directory,

@@ -1,6 +1,7 @@
 """opencode: what Keepwhole's plugin there sends, and what it accepts as an answer.
 
-Owns: the two messages of `opencode.js`: a tool returned, a session is compacted.
+Owns: two messages of `opencode.js`: a tool returned, a session is compacted. Where the client may not read the files of
+results, nothing is replaced: a run without a terminal would end at the first file that a notice names.
 Must not know: the record, files, what is cut.
 """
 
@@ -25,7 +26,7 @@ def parse(event: Json) -> HookPayload:
         output=output,
         file=text(metadata.get("outputPath")) if metadata.get("truncated") else None,
         exit_code=code if isinstance(code, int) else None,
-        replace=None if event.get("attachments") else _replacement,
+        replace=None if event.get("attachments") or event.get("may_read") is False else _replacement,
     )
 
 

@@ -16,6 +16,8 @@ from keepwhole.apps.hooks.payload import HookPayload, Json, ToolReturn
 from keepwhole.errors import KeepwholeError
 
 CLIENTS = {"claude-code": "claude_code", "codex": "codex", "opencode": "opencode"}
+_CONFIGURING = "configuring"
+"""The message with which opencode's plugin asks for the folder of the files that notices name."""
 _TAIL = 1_048_576
 """Bytes at the end of a client's log that are searched for a call that just ended."""
 
@@ -45,6 +47,8 @@ def answer(client: str, data: bytes) -> Json | None:
     if not isinstance(event, dict):
         return None
     event = cast("Json", event)
+    if event.get("event") == _CONFIGURING:
+        return {"results": _results(str(event.get("cwd") or os.getcwd()))}
     module = import_module(f"keepwhole.apps.hooks.{CLIENTS[client]}")
     payload: HookPayload = module.parse(event, _newest_lines(event)) if client == "codex" else module.parse(event)
     if payload is None:
@@ -60,6 +64,12 @@ def answer(client: str, data: bytes) -> Json | None:
     if isinstance(payload, ToolReturn):
         return keep_result(context, payload)
     return record_boundary(context, payload)
+
+
+def _results(folder: str) -> str:
+    from keepwhole import config
+
+    return os.path.join(os.path.abspath(config.load(folder=folder).home), "results")
 
 
 def _session(client: str, event: Json) -> str:

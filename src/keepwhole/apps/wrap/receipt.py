@@ -7,7 +7,7 @@ Must not know: how costs are computed (`request_figures`).
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from keepwhole.apps import request_figures as figures
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import ProfileOf
 from keepwhole.apps.stated_cost import state_cost
-from keepwhole.canonical.entry import Result
+from keepwhole.canonical.entry import HIDDEN_ROUND, Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
@@ -26,6 +26,8 @@ from keepwhole.store.protocol import Store, entry_of
 
 _OWN = "keepwhole_"
 """The prefix of the tools under which Keepwhole records entries of its own."""
+_UNRECORDED = "not on record"
+"""The subject of the warning that a request could not be stored."""
 _WIDTH = 9
 
 
@@ -42,21 +44,30 @@ class WarningCounter(logging.Handler):
         self.counts: Counter[str] = Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count a warning."""
-        self.counts[str(record.msg).partition(":")[0]] += 1
+        """Count a warning; requests that are not on record are counted by `Meter`."""
+        subject = str(record.msg).partition(":")[0]
+        if subject != _UNRECORDED:
+            self.counts[subject] += 1
 
 
 class Tally(NamedTuple):
     """The requests, results and errors of a run."""
 
     steps: dict[str, list[LoggedRequest]]
-    """Recorded requests by session."""
-    passed: int = 0
-    """Requests that are not recorded: forwarded unread, or of a conversation without a name yet."""
+    """Recorded requests by session, hidden rounds too."""
+    unrecorded: int = 0
+    """Requests of the client that are not recorded: forwarded unread, and"""
+    unnamed: int = 0
+    """of a conversation that has no name yet, and"""
+    unstored: int = 0
+    """those that could not be stored."""
+    others: int = 0
+    """Requests that ask no model, or in no API that Keepwhole knows."""
     kept: int = 0
     recalls: int = 0
     trouble: Mapping[str, int] = MappingProxyType({})
     """What went wrong, and how often."""
+    mode: str = "on"
 
 
 class Meter:
@@ -65,36 +76,52 @@ class Meter:
     def __init__(self, since: int) -> None:
         self._since = since
         """When the run began, in milliseconds."""
-        self._sessions: dict[str, None] = {}
-        self._passed = self._unstored = 0
+        self._by_session: Counter[str] = Counter()
+        self._unread = self._unnamed = self._others = self._shown_whole = 0
         self._trouble: Counter[str] = Counter()
 
     def add(self, proxied: ProxiedRequest) -> None:
         """Count a request after it was answered, or failed."""
+        if proxied.endpoint is None:
+            self._others += 1
         if proxied.endpoint is None or proxied.endpoint.counts:
             return
-        if proxied.note or proxied.status >= 400:
-            self._trouble[f"request failed, {proxied.status or 'no answer'}"] += 1
-        elif proxied.outcome == "incomplete":
-            self._trouble["answer cut off"] += 1
-        if proxied.exchange is None or not proxied.exchange.has_record:
-            self._passed += 1
-            return
-        self._sessions[proxied.exchange.session] = None
-        self._unstored = max(self._unstored, proxied.exchange.account.unstored)
+        trouble = _trouble_of(proxied)
+        if trouble:
+            self._trouble[trouble] += 1
+        if proxied.exchange is None:
+            self._unread += 1
+        elif not proxied.exchange.has_record:
+            self._unnamed += 1
+        else:
+            self._by_session[proxied.exchange.session] += 1
+            self._shown_whole = max(self._shown_whole, proxied.exchange.account.unstored)
 
     def tally(self, store: Store, settings: Settings) -> Tally:
         """Read the requests and results of the run from the record."""
         steps: dict[str, list[LoggedRequest]] = {}
-        kept = recalls = 0
+        kept = recalls = unstored = 0
         folder = results_in(settings.home)
-        for name in self._sessions:
+        for name, count in self._by_session.items():
             steps[name] = self._read_steps(Session(name, store=store, settings=settings))
+            unstored += max(0, count - len(_asked(steps[name])))
             for result in self._read_results(store, name):
-                kept += not result.tool.startswith(_OWN) and not is_recall(result.tool)
-                recalls += is_recall(result.tool) or folder in (result.arguments or "")
-        unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
-        return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
+                if not result.tool.startswith(_OWN):
+                    kept += not is_recall(result.tool)
+                    recalls += is_recall(result.tool) or folder in (result.arguments or "")
+        if self._shown_whole:
+            self._trouble["result not kept and so shown whole"] = self._shown_whole
+        return Tally(
+            steps,
+            unrecorded=self._unread + self._unnamed + unstored,
+            unnamed=self._unnamed,
+            unstored=unstored,
+            others=self._others,
+            kept=kept,
+            recalls=recalls,
+            trouble=self._trouble,
+            mode=settings.mode,
+        )
 
     def _read_steps(self, session: Session) -> list[LoggedRequest]:
         """The requests of this run; none where they cannot be read, which must not change the client's exit code."""
@@ -118,36 +145,81 @@ class Meter:
             return
 
 
+def _trouble_of(proxied: ProxiedRequest) -> str:
+    """What went wrong with a request; empty where nothing did."""
+    if proxied.status >= 400:
+        return f"request failed, {proxied.status}"
+    if not proxied.status:
+        return "request failed, no answer"
+    return "answer cut off" if proxied.note or proxied.outcome == "incomplete" else ""
+
+
+def _asked(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
+    """The requests of the client, without Keepwhole's own rounds."""
+    return [step for step in steps if step.request.purpose != HIDDEN_ROUND]
+
+
 def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
     """The lines to print; at most twelve."""
     steps = list(chain.from_iterable(tally.steps.values()))
-    if not steps and not tally.passed and not tally.trouble:
-        return [
-            "keepwhole: no request came through",
-            f"  Either nothing was asked, or a setting of `{command}` counts more than the address it was given.",
-        ]
-    facts = [
+    if not steps and not tally.unrecorded:
+        return ["keepwhole: no request came through", f"  {_why_none(tally, command)}"]
+    rows = [
+        *_why_row(tally),
         *_tokens_row(steps),
         *_results_row(tally),
         *_cache_row(steps),
         *_cost_row(tally, profile_of),
         *_window_row(tally, profile_of),
+        *_trouble_row(tally.trouble),
+        *_session_row(tally),
     ]
-    lines = [
-        f"  {name:<{_WIDTH}} {words}" for name, words in (*facts, *_trouble_row(tally.trouble), *_session_row(tally))
-    ]
-    passed = f", {tally.passed} of them not on record" if tally.passed else ""
-    return [f"keepwhole: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
+    passed = f", {tally.unrecorded:,} of them not on record" if tally.unrecorded else ""
+    count = len(_asked(steps)) + tally.unrecorded
+    return [f"keepwhole: {_count(count, 'request')}{passed}", *(f"  {name:<{_WIDTH}} {words}" for name, words in rows)]
+
+
+def _why_none(tally: Tally, command: str) -> str:
+    """Why no request came through, and what to look at."""
+    if tally.others:
+        return (
+            f"`{command}` reached the proxy with {_count(tally.others, 'other request')}, but asked no model in an API "
+            "that Keepwhole knows: OpenAI Chat, OpenAI Responses or Anthropic Messages."
+        )
+    return (
+        f"If `{command}` did ask a model, it went past Keepwhole: look for an address in its settings, which counts "
+        "more than the one it was given, and whether its API is OpenAI's or Anthropic's."
+    )
+
+
+def _why_row(tally: Tally) -> Iterator[tuple[str, str]]:
+    """Why requests are not on record, the reason that needs attention most; nothing where it was the user's wish."""
+    if tally.mode == "off":
+        return
+    if tally.unstored:
+        yield "why", f"{_count(tally.unstored, 'request')} could not be stored; `keepwhole doctor` looks for the reason"
+    elif tally.unnamed:
+        yield "why", "the agent names no session, so a first request belongs to none; `--session ID` records it too"
+    elif tally.unrecorded and not any(tally.steps.values()):
+        yield (
+            "why",
+            "no tools are offered to the model, so there are no results to keep; requests were passed on unread",
+        )
 
 
 def _tokens_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
+    """The tokens of the requests that the provider answered."""
+    steps = [step for step in steps if step.outcome in ("complete", "incomplete")]
     if not steps:
         return
     sent, whole = (sum(size) for size in zip(*map(figures.sizes, steps), strict=True))
-    if not any(step.request.edited for step in steps):
+    if any(step.request.edited for step in steps):
+        left_out = f"{1 - sent / whole:.0%}".replace("%", " %")
+        yield "sent", f"≈ {_tokens(sent)} of {_tokens(whole)} tokens, {left_out} left out"
+    elif all(map(figures.is_unchanged, steps)):
         yield "sent", f"≈ {_tokens(sent)} tokens; nothing was changed"
-        return
-    yield "sent", f"≈ {_tokens(sent)} of {_tokens(whole)} tokens, {1 - sent / whole:.0%} left out".replace("%", " %")
+    else:
+        yield "sent", f"≈ {_tokens(sent)} tokens; nothing was left out, recall tools were offered"
 
 
 def _results_row(tally: Tally) -> Iterator[tuple[str, str]]:
