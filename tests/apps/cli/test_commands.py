@@ -81,6 +81,9 @@ def test_show_tells_what_was_returned_and_what_was_shown(cli: Cli) -> None:
     words = cli("show", artifact).stdout.decode()
     assert "What the tool returned" in words
     assert "What was shown" in words
+    assert f"digest {second['digest']}, verified" in words
+    assert second["returned"] == long_text()[:2_000]
+    assert "the first 2,000 characters; all of it: keepwhole artifacts show" in words
 
 
 def test_sessions_verify_proves_a_good_record_and_finds_a_changed_one(cli: Cli) -> None:
