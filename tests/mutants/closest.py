@@ -1,8 +1,8 @@
 """Which tests are closest to a line: those that ran it, by a map, or those whose names and imports are nearest.
 
-With a map, the tests that ran the line are ordered: those that mirror its module or its folder first, then the fast ones,
-spread over files and functions. A line that runs when its module is imported, such as a constant or a default, is run by no test in
-particular: there the tests count that ran lines which mention the name it defines.
+With a map, the tests that ran the line are ordered: those that mirror its module or folder first, then the fast ones,
+spread over files and functions. A line that runs when its module is imported, such as a constant or a default, is run
+by no test in particular: there the tests count that ran lines which mention the name it defines.
 
 Without a map, which takes longer to make than the default suite takes, whole test files are chosen.
 """
