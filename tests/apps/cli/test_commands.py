@@ -79,6 +79,7 @@ def test_show_tells_what_was_returned_and_what_was_shown(cli: Cli) -> None:
     assert "omitted]" in second["shown"]
     assert second["strategy"] == "head_tail"
     words = cli("show", artifact).stdout.decode()
+    assert ", ok" in words.splitlines()[1]
     assert "What the tool returned" in words
     assert "What was shown" in words
     assert f"digest {second['digest']}, verified" in words
