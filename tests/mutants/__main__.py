@@ -139,7 +139,7 @@ def caught_by(one: Drawn, tree: Path, runner: Runner, tests: Sequence[str], pati
 
 
 def is_decided(coverage: CoverageMap | None, catcher: str | None) -> bool:
-    """Return whether a result counts: whole files may take longer than anybody waits, whether a line is broken or not."""
+    """Return whether a result counts: whole files may take too long whether a line is broken or not."""
     return coverage is not None or catcher != UNENDED
 
 
