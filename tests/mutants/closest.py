@@ -19,7 +19,7 @@ from tests.mutants.coverage_map import CoverageMap
 
 _IMPORT = re.compile(r"^\s*(?:from|import) (keepwhole[\w.]*)(?: import ([^\n]*))?", re.MULTILINE)
 _FEW = 20
-"""With fewer tests than this for a constant of a module, those of other modules that mention it count too."""
+"""With fewer tests than this, others count too: of modules that mention a constant, of the same files as those few."""
 _AT_ONCE = 4
 """As many tests of a file that mirrors the module come before the first of another file comes a second time."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -38,8 +38,12 @@ def closest_tests(coverage: CoverageMap, path: Path, line: int) -> list[str]:
         found = _ran_any(ran, {line}) or _ran_any(ran, _span(inner)) or _ran_any(ran, _body(functions[-1]))
     else:
         found = _mentions(coverage, path, inner)
-    if found:
+    if len(found) >= _FEW:
         return _in_turn(coverage, path, found)
+    if found:  # what one test made may be remembered for the others of its file
+        files = {test.partition("::")[0] for test in found}
+        beside = {test for test in coverage.seconds if test.partition("::")[0] in files} - found
+        return _in_turn(coverage, path, found) + _in_turn(coverage, path, beside)
     return sorted(ran, key=lambda test: (-len(ran[test]), coverage.seconds[test]))
 
 
