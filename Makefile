@@ -35,10 +35,11 @@ mutants: .venv/dev  ## break 200 randomly drawn lines, for each of five seeds, a
 	$(BIN)/python -m tests.mutants --map
 	for seed in 1 2 3 4 $$(git rev-parse HEAD); do $(BIN)/python -m tests.mutants --seed $$seed || exit 1; done
 
-# Whole test files, chosen by their names, miss what other tests catch, and of eight lines two or three may change nothing
-# that could be noticed. Fewer than half says that tests do not run or that nobody wrote any; `make mutants` says more.
+# Test files that are chosen by their names miss what others catch, some lines cannot be noticed, and eight are few: with
+# three of four caught on average, fewer than three of eight happen once in two hundred runs. Then tests do not run, or
+# there are none; how good they are says `make mutants`.
 mutants-sample: .venv/dev  ## break eight lines and run the test files with the closest names
-	$(BIN)/python -m tests.mutants --seed $$(git rev-parse HEAD) --count 8 --by-name --floor 0.5
+	$(BIN)/python -m tests.mutants --seed $$(git rev-parse HEAD) --count 8 --by-name --floor 0.375
 
 # Importing the providers' SDKs, which one file there needs, would take as long as all the rest.
 quick: .venv/dev  ## the packages that do no I/O, without property tests: a first answer in under ten seconds

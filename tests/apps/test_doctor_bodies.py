@@ -1,6 +1,8 @@
 """`keepwhole doctor` says which large bodies of a record in a folder are gone, wherever they were."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,10 @@ def test_what_was_forgotten_or_purged_is_not_missed(tmp_path: Path, blobs: str) 
     assert said(store, place) == []
     store.purge("s", 1)
     assert said(store, place) == []
+
+
+def test_a_row_that_belongs_to_no_session_is_named(tmp_path: Path) -> None:
+    store = kept(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "record" / "record.db")) as outside, outside:
+        outside.execute("INSERT INTO endings (session, at) VALUES (999, 1)")
+    assert any("foreign key in endings" in what for what in said(store))

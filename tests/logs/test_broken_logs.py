@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole.logs.lines import UnreadPart
+from keepwhole.logs.lines import UnreadPart, repaired_characters
 from keepwhole.logs.reader import read_runs
 from tests.logs.log_files import (
     all_text,
@@ -119,3 +119,11 @@ def test_a_database_with_changed_bytes_raises_nothing(changes: list[tuple[int, i
             data[at % len(data)] = byte
         path.write_bytes(data)
         list(read_runs(path))
+
+
+@pytest.mark.parametrize("pair", [rb"\ud83d\ude00", rb"\uD83D\uDE00"])
+def test_a_lone_surrogate_is_replaced_however_it_is_spelled_and_a_pair_stays(pair: bytes) -> None:
+    half = pair[:6]
+    assert repaired_characters(b'"' + half + b'"') == b'"\\ufffd"'
+    assert repaired_characters(b'"' + pair + b'"') is None
+    assert repaired_characters(b'"' + pair + half + b" \\" + half + b'"') == b'"' + pair + b"\\ufffd \\" + half + b'"'

@@ -35,7 +35,7 @@ BATCHES = ((12, 6.0), (50, 25.0), (200, 60.0))
 the first few tests; those that seem to survive are worth the time."""
 ADAPTERS = ("claude_agent", "langchain", "openai_agents", "pydantic_ai")
 UNENDED = "no end in time"
-_PATIENCE, _SHORT_PATIENCE = 240, 40
+_PATIENCE, _SHORT_PATIENCE = 240, 30
 _moments = count(1_000_000_000)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", re.MULTILINE)
 
@@ -97,11 +97,11 @@ def batches(coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bo
 
     A test file that is not in the map as it is now is used only if it passes with nothing broken.
     """
-    if coverage is None:
-        yield closest_files(one.path, at_most=3)
-        return
     if is_adapter(one.path):
         yield [f"tests/integrations/test_{one.path.stem}.py"]
+        return
+    if coverage is None:
+        yield closest_files(one.path, at_most=8)
         return
     changed = sorted(name for name in closest_files(one.path, at_most=14) if is_changed(coverage, name))
     yield from ([name] for name in changed if passes(name))
@@ -138,6 +138,11 @@ def caught_by(one: Drawn, tree: Path, runner: Runner, tests: Sequence[str], pati
     return failed[0] if failed else printed.strip().rpartition("\n")[2]
 
 
+def is_decided(coverage: CoverageMap | None, catcher: str | None) -> bool:
+    """Return whether a result counts: whole files may take too long whether a line is broken or not."""
+    return coverage is not None or catcher != UNENDED
+
+
 def write(place: Path, content: bytes) -> None:
     """Write a file with a time of its own: Python would use the compiled file of a source of equal time and size."""
     place.write_bytes(content)
@@ -164,7 +169,9 @@ def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> 
                 results = (caught_by(one, tree, runner, tests, patience) for tests in chosen)
                 catcher = next((result for result in results if result), None)
                 tried.append((one, catcher))
-                print(f"{'caught' if catcher else 'SURVIVED'}: {one.words} | {catcher or ''}", flush=True)
+                is_counted = is_decided(coverage, catcher)
+                verdict = "SURVIVED" if not catcher else "caught" if is_counted else "undecided"
+                print(f"{verdict}: {one.words} | {catcher or ''}", flush=True)
 
     with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
         list(pool.map(work, [stack.enter_context(copy_of_tree()) for _ in range(jobs)]))
@@ -203,8 +210,7 @@ def main() -> int:
     if args.unbroken:
         drawn = [one._replace(mutant=one.mutant._replace(start=0, stop=0, text="")) for one in drawn]
     tried = try_all(drawn, coverage, args.jobs)
-    # Whole files may take longer than anybody waits for them, whether a line is broken or not.
-    decided = [(one, catcher) for one, catcher in tried if coverage or catcher != UNENDED]
+    decided = [(one, catcher) for one, catcher in tried if is_decided(coverage, catcher)]
     survived = [one.words for one, catcher in decided if not catcher]
     FOLDER.mkdir(exist_ok=True)
     survived_before.write_text("".join(f"{words}\n" for words in survived), encoding="utf-8")

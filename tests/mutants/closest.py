@@ -1,8 +1,8 @@
 """Which tests are closest to a line: those that ran it, by a map, or those whose names and imports are nearest.
 
-With a map, the tests that ran the line are ordered: those that mirror its module first, then the fast ones, spread over
-files and functions. A line that runs when its module is imported, such as a constant or a default, is run by no test in
-particular: there the tests count that ran lines which mention the name it defines.
+With a map, the tests that ran the line are ordered: those that mirror its module or folder first, then the fast ones,
+spread over files and functions. A line that runs when its module is imported, such as a constant or a default, is run
+by no test in particular: there the tests count that ran lines which mention the name it defines.
 
 Without a map, which takes longer to make than the default suite takes, whole test files are chosen.
 """
@@ -19,7 +19,7 @@ from tests.mutants.coverage_map import CoverageMap
 
 _IMPORT = re.compile(r"^\s*(?:from|import) (keepwhole[\w.]*)(?: import ([^\n]*))?", re.MULTILINE)
 _FEW = 20
-"""With fewer tests than this for a constant of a module, those of other modules that mention it count too."""
+"""With fewer tests than this, others count too: of modules that mention a constant, of the same files as those few."""
 _AT_ONCE = 4
 """As many tests of a file that mirrors the module come before the first of another file comes a second time."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -38,8 +38,12 @@ def closest_tests(coverage: CoverageMap, path: Path, line: int) -> list[str]:
         found = _ran_any(ran, {line}) or _ran_any(ran, _span(inner)) or _ran_any(ran, _body(functions[-1]))
     else:
         found = _mentions(coverage, path, inner)
-    if found:
+    if len(found) >= _FEW:
         return _in_turn(coverage, path, found)
+    if found:  # what one test made may be remembered for the others of its file
+        files = {test.partition("::")[0] for test in found}
+        beside = {test for test in coverage.seconds if test.partition("::")[0] in files} - found
+        return _in_turn(coverage, path, found) + _in_turn(coverage, path, beside)
     return sorted(ran, key=lambda test: (-len(ran[test]), coverage.seconds[test]))
 
 
@@ -67,13 +71,13 @@ def _mentions(coverage: CoverageMap, path: Path, statement: ast.stmt) -> set[str
     found: set[str] = set()
     if names:
         for other in (path, *_sources()):
-            if len(found) < _FEW and (lines := set(_lines_with(other, names[0]))):
+            if len(found) < _FEW and (lines := set(_lines_with(other, names[0], statement.col_offset > 0))):
                 found |= _ran_any(coverage.lines_by_test(_name(other)), lines)
     return found
 
 
-def _lines_with(path: Path, name: str) -> Iterator[int]:
-    pattern = re.compile(rf"\b{name}\b")
+def _lines_with(path: Path, name: str, is_field: bool) -> Iterator[int]:
+    pattern = re.compile(rf"\.{name}\b" if is_field else rf"\b{name}\b")
     texts = path.read_text(encoding="utf-8").splitlines()
     return (line for line in _function_lines(path) if pattern.search(texts[line - 1]))
 
@@ -96,11 +100,17 @@ def _in_turn(coverage: CoverageMap, path: Path, tests: Iterable[str]) -> list[st
         by_file.setdefault(test.partition("::")[0], []).append(test)
     ranked: list[tuple[int, bool, float, str]] = []
     for file, its in by_file.items():
-        is_other = path.stem.removesuffix("s") not in Path(file).stem
+        is_other = not _is_near(path, Path(file))
         for number, test in enumerate(_functions_in_turn(its)):
             turn = number if is_other else number // _AT_ONCE
             ranked.append((turn, is_other, coverage.seconds[test], test))
     return [test for *_, test in sorted(ranked)]
+
+
+def _is_near(path: Path, test_file: Path) -> bool:
+    """Return whether a test file mirrors a module, or is in the folder that mirrors the module's."""
+    folder = path.relative_to(ROOT).parent.parts[2:]
+    return path.stem.removesuffix("s") in test_file.stem or (bool(folder) and test_file.parent.parts[1:] == folder)
 
 
 def _functions_in_turn(tests: Sequence[str]) -> list[str]:

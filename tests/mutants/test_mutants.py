@@ -95,17 +95,22 @@ def _closest(text: str, **ran: str) -> list[str]:
 
 
 def test_the_tests_that_ran_a_line_are_the_closest_and_those_of_its_module_come_first() -> None:
-    ran = {"test_other__one": "tree = ast.parse", "test_mutate__two": "tree = ast.parse", "test_mutate__no": "starts ="}
+    ran = {"test_other__one": "tree = ast.parse", "test_mutate__two": "tree = ast.parse", "test_a__no": "starts ="}
     assert _closest("tree = ast.parse", **ran) == ["tests/test_mutate.py::two", "tests/test_other.py::one"]
 
 
+def test_where_few_ran_a_line_the_others_of_their_files_come_next() -> None:
+    ran = {"test_a__one": "starts =", "test_a__two": "tree = ast.parse", "test_b__three": "starts ="}
+    assert _closest("tree = ast.parse", **ran) == ["tests/test_a.py::two", "tests/test_a.py::one"]
+
+
 def test_to_a_constant_the_tests_that_ran_lines_with_its_name_are_the_closest() -> None:
-    ran = {"test_a__one": 'yield node, f"(({text(node.left)}) {_COMPARED', "test_a__two": "tree = ast.parse"}
+    ran = {"test_a__one": 'yield node, f"(({text(node.left)}) {_COMPARED', "test_b__two": "tree = ast.parse"}
     assert _closest("_COMPARED =", **ran) == ["tests/test_a.py::one"]
 
 
 def test_to_a_parameter_the_tests_that_ran_its_function_are_the_closest() -> None:
-    ran = {"test_a__one": "assert node.end_lineno", "test_a__two": "tree = ast.parse"}
+    ran = {"test_a__one": "assert node.end_lineno", "test_b__two": "tree = ast.parse"}
     assert _closest("def _span", **ran) == ["tests/test_a.py::one"]
 
 

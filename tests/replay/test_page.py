@@ -284,3 +284,11 @@ def light(colour: str) -> float:
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_page_says_how_much_was_hidden_and_what_other_policies_did() -> None:
+    text = read(reports.full()).words
+    assert "had taken out of context when a step used it. That is 146 of 3,108 pieces of evidence" in text
+    assert "Under 7 other policies" in text
+    assert "Sending everything is 100%. Below a share stands its 95% interval." in text
+    assert "SESSION_TTL_SECONDS" in text

@@ -2,10 +2,11 @@
 
 import logging
 import re
+from collections.abc import Callable
 
 import pytest
 
-from keepwhole import MemoryStore, Session
+from keepwhole import MemoryStore, Session, events
 from tests.build import in_memory, numbered_lines
 
 CANARY = "canary-7c1f9e"
@@ -80,3 +81,26 @@ def test_nothing_secret_is_in_the_metrics_text() -> None:
     session.keep("t", {"key": CANARY}, f"{CANARY}\n" * 2_000, call_id=CANARY)
     assert CANARY not in session.metrics.prometheus() + str(session.metrics.as_dict())
     assert re.search(r'truncations_total\{tool="t",strategy="head_tail"\} 1', session.metrics.prometheus())
+
+
+@pytest.mark.parametrize(
+    ("log", "level", "said"),
+    [
+        (lambda: events.log_passed_on("a result", "TypeError"), "WARNING", "a result reason=TypeError"),
+        (lambda: events.log_unrecorded("s", "a request", "Full"), "WARNING", "session=s a request reason=Full"),
+        (lambda: events.log_unstored("s", "fetch", "Full"), "WARNING", "session=s tool='fetch' reason=Full"),
+        (lambda: events.log_strategy_failed("s", "t", "odd"), "WARNING", "session=s trace=t failure='odd'"),
+        (lambda: events.log_truncation_mark("s", "t", "fetch"), "INFO", "session=s trace=t tool='fetch'"),
+        (lambda: events.log_aging_stopped("s", 5, 900, 10), "WARNING", "session=s"),
+        (lambda: events.log_aging_resumed("s", 5), "INFO", "session=s requests=5"),
+        (lambda: events.log_budget_spent(9, 8), "WARNING", "paid=9 with_mode_off=8"),
+        (lambda: events.log_purged("s", 3, 40), "INFO", "session=s entries=3 bytes=40"),
+    ],
+)
+def test_each_event_is_one_line_of_its_level(
+    caplog: pytest.LogCaptureFixture, log: Callable[[], None], level: str, said: str
+) -> None:
+    log()
+    ((name, text),) = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert name == level
+    assert said in text

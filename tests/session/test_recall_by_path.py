@@ -323,3 +323,24 @@ def test_the_file_and_its_name_are_on_the_disk_before_a_notice_names_it(
     assert done == ["file", "folder"]
     ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])
     assert done == ["file", "folder", "folder again"]
+
+
+def test_a_file_that_is_written_anew_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
+    files = ResultFiles(str(tmp_path))
+    path = Path(files.path_of("s", "trace_1"))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"changed")
+    files.lay_out("s", "trace_1", [b"one"])
+    assert path.stat().st_mode & 0o777 == 0o400
+
+
+def test_a_file_counts_as_changed_if_it_has_other_bytes_or_is_no_file(tmp_path: Path) -> None:
+    files = ResultFiles(str(tmp_path))
+    path = Path(files.path_of("s", "trace_1"))
+    assert not files.is_changed("s", "trace_1", [b"one"])
+    files.lay_out("s", "trace_1", [b"one"])
+    assert not files.is_changed("s", "trace_1", [b"one"])
+    assert files.is_changed("s", "trace_1", [b"two"])
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    assert files.is_changed("s", "trace_1", [b"one"])

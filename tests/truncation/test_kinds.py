@@ -5,9 +5,11 @@ import json
 
 import pytest
 
+from keepwhole.config import Settings
 from keepwhole.truncation.configuration import DIFF, LIST, READ, SEARCH, SHELL, job_of
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.sniff import sniff
+from tests.build import in_memory
 from tests.promises.recorded_outputs import read_output
 from tests.truncation.test_structure import ITEMS, shown, table
 
@@ -147,3 +149,10 @@ def test_a_question_may_be_asked_in_any_language(question: str, needle: str) -> 
 def test_a_test_run_is_read_as_a_log_and_never_as_a_table() -> None:
     text = "".join(f"=== RUN   TestThing{n}/with,a,comma\n--- PASS: TestThing{n} (0.00s)\n" for n in range(300))
     assert sniff(TextSource(text)) == "log"
+
+
+@pytest.mark.parametrize(("tool", "most"), [("Bash", 5_000), ("list_directory", 10_000), ("fetch", 8_000)])
+def test_each_job_shows_whole_what_is_within_its_limit(tool: str, most: int) -> None:
+    session = in_memory(settings=Settings(home="unused", policy="truncation"))
+    assert session.keep(tool, None, "x\n" * (most // 2)).artifact_id is None
+    assert session.keep(tool, None, "x\n" * (most // 2) + "x").artifact_id is not None

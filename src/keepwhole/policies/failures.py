@@ -102,7 +102,7 @@ def is_error_text(text: str, flagged: bool = False, exit_code: int | None = None
     return flagged or exit_code not in (None, 0) or error_line(text) is not None
 
 
-def is_error_source(source: Source, flagged: bool = False) -> bool:
+def is_error_source(source: Source, flagged: bool) -> bool:
     """The same as `is_error_text` for a text of any size, of which only the ends are read."""
     if source.chars <= 2 * _WINDOW:
         return is_error_text(source.text(0, source.chars), flagged)

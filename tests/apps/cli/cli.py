@@ -25,6 +25,12 @@ class Cli:
     def __call__(self, *words: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return fork_server().run(words, input, self.environ, self.folder)
 
+    def said(self, *words: str, input: bytes = b"") -> str:
+        """What a command that did its work prints."""
+        done = self(*words, input=input)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
     def json(self, *words: str, input: bytes = b"", code: int = 0) -> Any:
         at = 1 if words[0] == "run" else len(words)
         done = self(*words[:at], "--json", *words[at:], input=input)

@@ -21,16 +21,16 @@ def test_artifacts_list_names_what_was_cut_and_nothing_else(cli: Cli) -> None:
     artifact = kept(cli, long_text(), "fetch", "--arguments", '{"path": "big.txt"}')
     rows = cli.json("artifacts", "list")
     assert [row["id"] for row in rows] == [artifact]
-    table = cli("artifacts", "list").stdout.decode()
+    table = cli.said("artifacts", "list")
     assert artifact in table
     assert "big.txt" in table
 
 
 def test_artifacts_show_gives_lines_and_characters(cli: Cli) -> None:
     artifact = kept(cli, long_text())
-    lines = cli("artifacts", "show", artifact, "--lines", "100-101").stdout.decode()
+    lines = cli.said("artifacts", "show", artifact, "--lines", "100-101")
     assert lines.startswith("line 100 of many\nline 101 of many\n")
-    chars = cli("artifacts", "show", artifact, "--chars", "0-6").stdout.decode()
+    chars = cli.said("artifacts", "show", artifact, "--chars", "0-6")
     assert chars.startswith("line 1\n")
 
 
@@ -78,9 +78,13 @@ def test_show_tells_what_was_returned_and_what_was_shown(cli: Cli) -> None:
     assert second["lines"] == 3_000
     assert "omitted]" in second["shown"]
     assert second["strategy"] == "head_tail"
-    words = cli("show", artifact).stdout.decode()
+    words = cli.said("show", artifact)
+    assert ", ok" in words.splitlines()[1]
     assert "What the tool returned" in words
     assert "What was shown" in words
+    assert f"digest {second['digest']}, verified" in words
+    assert second["returned"] == long_text()[:2_000]
+    assert "the first 2,000 characters; all of it: keepwhole artifacts show" in words
 
 
 def test_sessions_verify_proves_a_good_record_and_finds_a_changed_one(cli: Cli) -> None:
@@ -194,7 +198,7 @@ def test_search_prints_the_unit_and_a_command_that_reads_more(cli: Cli) -> None:
     words = unit["command"].split()
     assert words[:3] == ["keepwhole", "artifacts", "show"]
     assert b"the quokka crossed" in cli(*words[1:]).stdout
-    printed = cli("search", "4417").stdout.decode()
+    printed = cli.said("search", "4417")
     assert unit["artifact_id"] in printed
     assert "the quokka crossed" in printed
 
@@ -216,14 +220,14 @@ def test_search_in_one_endless_line_gives_a_command_by_characters(cli: Cli) -> N
 
 def test_trace_show_tells_the_call_and_pages_its_output(cli: Cli) -> None:
     artifact = kept(cli, long_text(), "fetch", "--arguments", '{"path": "big.txt"}')
-    shown = cli("trace", "show", artifact).stdout.decode()
+    shown = cli.said("trace", "show", artifact)
     assert shown.startswith('[Call: fetch {"path": "big.txt"}]\n[Status: ok; output ')
     following = shown.rstrip().rpartition("next: ")[2].rstrip("]").split()
     assert following[:3] == ["keepwhole", "trace", "show"]
-    assert cli(*following[1:]).stdout.decode().count("of many") > 100
+    assert cli.said(*following[1:]).count("of many") > 100
     lines = cli.json("trace", "show", artifact, "--lines", "5-6")
     assert lines["tool"] == "fetch"
     assert lines["output"].startswith("line 5 of many\nline 6 of many\n")
-    found = cli("trace", "show", artifact, "--pattern", "line 77 ", "--context", "1").stdout.decode()
+    found = cli.said("trace", "show", artifact, "--pattern", "line 77 ", "--context", "1")
     assert "76- line 76 of many\n77: line 77 of many\n78- line 78 of many\n" in found
     assert cli("trace", "show", "trace_none").returncode == 3

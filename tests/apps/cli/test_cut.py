@@ -27,7 +27,7 @@ def test_cut_shows_json_that_parses_and_counts_what_it_left_out(cli: Cli) -> Non
 
 def test_cut_shows_whole_rows_of_a_table(cli: Cli) -> None:
     (cli.folder / "table.csv").write_text(TABLE)
-    body = cli("cut", "table.csv").stdout.decode().partition("... [")[0]
+    body = cli.said("cut", "table.csv").partition("... [")[0]
     rows = list(csv.reader(body.splitlines()))
     assert rows[0] == ["id", "name", "size"]
     assert {len(row) for row in rows} == {3}
@@ -81,7 +81,7 @@ def test_cut_cuts_by_the_tool_it_came_from(cli: Cli) -> None:
 
 def test_compare_puts_every_strategy_side_by_side(cli: Cli) -> None:
     (cli.folder / "run.log").write_text(LOG)
-    table = cli("cut", "run.log", "--compare").stdout.decode()
+    table = cli.said("cut", "run.log", "--compare")
     rows = cli.json("cut", "run.log", "--compare")
     assert [row["asked for"] for row in rows] == list(STRATEGIES)
     assert all(name in table for name in STRATEGIES)

@@ -57,3 +57,12 @@ def test_a_command_that_did_what_it_was_asked_exits_with_zero(cli: Cli, command:
 @pytest.mark.parametrize("command", [command for command in DONE if command not in TEXT_ONLY])
 def test_it_does_so_for_a_program_too(cli: Cli, command: str) -> None:
     assert cli.json(*_words(cli, command)) is not None
+
+
+@pytest.mark.parametrize(
+    "command", ["artifacts collect", "config check", "config show", "report", "sessions list", "store backup there"]
+)
+def test_a_command_for_the_whole_record_takes_no_session(cli: Cli, command: str) -> None:
+    done = cli(*command.split(), "--session", "s")
+    assert done.returncode == 2
+    assert b"--session" in done.stderr

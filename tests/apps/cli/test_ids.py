@@ -120,7 +120,7 @@ def test_explain_says_what_the_shadow_would_show(cli: Cli) -> None:
         assert ask(served.port, PATHS["openai_chat"], body, headers).status == 200
         served.rest()
     store.close()
-    told = cli("explain", "quiet").stdout.decode()
+    told = cli.said("explain", "quiet")
     assert "would be" in told
     assert "work" in told
     assert "shown as it came" not in told

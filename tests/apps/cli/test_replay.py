@@ -106,14 +106,14 @@ def test_sending_everything_is_compared_once(cli: Cli) -> None:
 
 def test_one_run_is_not_called_all_and_unknown_dollars_have_no_column(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", [record(1)])
-    said = cli("replay", "log.jsonl", "--policy", "auto").stdout.decode()
+    said = cli.said("replay", "log.jsonl", "--policy", "auto")
     assert "Replayed 1 run at" in said
     assert "dollars" not in said
 
 
 def test_short_runs_are_said_to_have_nothing_to_save(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", map(record, range(3)))
-    said = cli("replay", "log.jsonl").stdout.decode()
+    said = cli.said("replay", "log.jsonl")
     assert "auto             saves nothing on runs this short" in said
     assert "nothing to set" in " ".join(said.split())
 
@@ -187,7 +187,7 @@ def test_nothing_is_wider_than_the_terminal(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", map(record, range(3)))
     for columns in (60, 44):
         cli.environ["COLUMNS"] = str(columns)
-        said = cli("replay", "log.jsonl").stdout.decode()
+        said = cli.said("replay", "log.jsonl")
         assert max(map(len, said.splitlines())) <= columns
     assert "cost (95 %)" in said
 

@@ -46,6 +46,7 @@ def test_the_exit_code_is_recorded_and_makes_the_result_an_error(cli: Cli) -> No
     shown = cli.json("run", "--", "sh", "-c", "echo no; exit 7", code=7)
     report = cli.json("show", shown["trace_id"])
     assert (report["exit_code"], report["is_error"]) == (7, True)
+    assert ", error" in cli.said("show", shown["trace_id"]).splitlines()[1]
 
 
 def test_keep_takes_any_bytes_from_a_pipe(cli: Cli) -> None:

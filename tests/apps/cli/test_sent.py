@@ -33,7 +33,7 @@ def ids(cli: Cli) -> tuple[str, str]:
 
 
 def test_requests_are_listed_with_their_figures(cli: Cli, ids: tuple[str, str]) -> None:
-    first, second = cli("sent").stdout.decode().splitlines()[2:]
+    first, second = cli.said("sent").splitlines()[2:]
     assert all(word in first for word in ("main", "a-model", "1,234", "567", "500", "490", "complete", ids[0]))
     assert all(word in second for word in ("helper", "no answer", ids[1]))
     assert "\x1b" not in second

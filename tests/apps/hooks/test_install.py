@@ -26,15 +26,17 @@ def cli(tmp_path: Path) -> Cli:
 @pytest.mark.parametrize(("client", "scope"), PLACES)
 def test_a_client_is_installed_found_and_taken_away(client: str, scope: str, cli: Cli) -> None:
     path = cli.folder / PLACES[client, scope]
-    assert cli("hook", "status", client, "--scope", scope).returncode == 1
-    done = cli("hook", "install", client, "--scope", scope)
-    assert done.returncode == 0, done.stderr
+    done = cli("hook", "status", client, "--scope", scope)
+    assert (done.returncode, b"not installed" in done.stdout) == (1, True)
+    told = cli.said("hook", "install", client, "--scope", scope)
+    assert told.startswith(f"{client} calls `")
+    assert ("`permissions.allow`" in told) == (client == "claude-code")
     assert f"hook run {client}" in path.read_text()
-    assert b"installed already" in cli("hook", "install", client, "--scope", scope).stdout
-    assert cli("hook", "status", client, "--scope", scope).returncode == 0
-    assert cli("hook", "uninstall", client, "--scope", scope).returncode == 0
+    assert "installed already" in cli.said("hook", "install", client, "--scope", scope)
+    assert "not installed" not in cli.said("hook", "status", client, "--scope", scope)
+    assert "Taken away from" in cli.said("hook", "uninstall", client, "--scope", scope)
     assert not path.exists()
-    assert b"Nothing of ours" in cli("hook", "uninstall", client, "--scope", scope).stdout
+    assert "Nothing of ours" in cli.said("hook", "uninstall", client, "--scope", scope)
 
 
 def test_a_project_names_us_by_name_and_a_user_by_path(cli: Cli) -> None:

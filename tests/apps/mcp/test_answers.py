@@ -73,3 +73,9 @@ def test_any_answer_to_a_call_or_a_list_can_be_passed_on(result: dict[str, Any],
         made = valid_answer(method, version, result)
         assert made is not None
         assert valid_answer(method, version, made) is made
+
+
+def test_an_answer_that_lacks_what_the_newest_revision_requires_is_nobodys_to_cache_or_share() -> None:
+    made = valid_answer("tools/list", "2026-07-28", {"tools": []})
+    assert made == {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": []}
+    assert valid_answer("tools/list", "2025-11-25", {"tools": []}) == {"tools": []}

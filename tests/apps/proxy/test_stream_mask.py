@@ -202,3 +202,20 @@ def _recorded(store: SqliteStore) -> Iterator[bytes]:
                     yield log.response(each.request.trace_id)
             for row in store.rows(info.name, kind="result"):
                 yield str(row.header).encode()
+
+
+@pytest.mark.parametrize(
+    ("secret", "is_hidden"),
+    [("k3yk3yk3", True), ("k3yk3yk", False), ("onlyletterslikea", True), ("onlyletterslike", False)],
+)
+def test_a_credential_is_hidden_from_eight_characters_on_or_sixteen_without_a_digit(
+    secret: str, is_hidden: bool
+) -> None:
+    mask = CredentialMask([Credential("x-api-key", secret)])
+    assert (secret.encode() not in mask(b'{"echo": "' + secret.encode() + b'"}')) == is_hidden
+
+
+def test_a_credential_that_breaks_off_is_hidden_as_far_as_it_tells_something() -> None:
+    mask = CredentialMask([Credential("x-api-key", "s3cret-of-somebody")])
+    assert b"s3cret-o" not in mask(b"it was s3cret-o")
+    assert mask(b"it was s3cret-") == b"it was s3cret-"

@@ -53,7 +53,7 @@ def test_few_sessions_are_not_compared(cli: Cli) -> None:
         put(cli, f"viewed-{number}", "on", [1_000, 2_000])
     for number in range(4):
         put(cli, f"held-{number}", "shadow", [9_000, 18_000])
-    told = cli("report").stdout.decode()
+    told = cli.said("report")
     assert "input cost a session, in uncached tokens" in told
     assert "Too few sessions to tell: 9 viewed, 4 held out" in told
     assert "less" not in told
@@ -65,7 +65,7 @@ def test_a_difference_is_reported_with_its_interval(cli: Cli) -> None:
     for number in range(8):
         put(cli, f"viewed-{number}", "on", [chance.randrange(4_000, 6_000) * step for step in range(1, 5)])
         put(cli, f"held-{number}", "shadow", [chance.randrange(9_000, 11_000) * step for step in range(1, 5)])
-    told = cli("report").stdout.decode()
+    told = cli.said("report")
     assert re.search(r"^Input tokens a request: [45]\d % less where viewed, between \d+ % less and", told, re.M)
     assert "Requests a session: no difference seen" in told
     found = cli.json("report")

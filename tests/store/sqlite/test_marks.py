@@ -402,6 +402,8 @@ def test_more_orphans_than_killed_processes_leave_are_not_taken(home: Path, caps
     before = bodies(home)
     assert main(["artifacts", "collect"]) != 0
     assert "4 of 9" in capsys.readouterr().err
+    with record(home) as store, pytest.raises(StoreRefused, match="4 of 9 bodies have no entry"):
+        store.collect_orphans()
     assert bodies(home) == before
     assert main(["artifacts", "collect", "--all"]) == 0
     assert len(bodies(home)) == 5

@@ -1,0 +1,35 @@
+"""A listener answers pages of its own hosts, and programs, which send no origin; pages of others it refuses."""
+
+import pytest
+
+from keepwhole.apps.listener import Gate, Refusal, parse_address
+
+
+def _is_admitted(
+    host: str, origin: str | None, *, address: str = "127.0.0.1:8787", hosts: tuple[str, ...] = ()
+) -> bool:
+    gate = Gate(parse_address(address, public=True), None, hosts)
+    headers = {"host": host} if origin is None else {"host": host, "origin": origin}
+    return not isinstance(gate.admit("/v1/messages", headers), Refusal)
+
+
+@pytest.mark.parametrize("origin", [None, "http://127.0.0.1:8787", "http://localhost:8787"])
+def test_a_page_of_its_own_and_a_program_are_answered(origin: str | None) -> None:
+    assert _is_admitted("127.0.0.1:8787", origin)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://127.0.0.1:8788"])
+def test_a_page_of_another_origin_is_refused(origin: str) -> None:
+    assert not _is_admitted("127.0.0.1:8787", origin)
+
+
+def test_a_host_of_the_settings_is_answered_with_its_pages_and_another_host_is_not() -> None:
+    hosts = ("proxy.example",)
+    assert _is_admitted("proxy.example", "https://proxy.example", hosts=hosts)
+    assert not _is_admitted("other.example", None, hosts=hosts)
+    assert not _is_admitted("other.example", None)
+
+
+def test_on_a_public_address_any_host_is_answered_and_no_page() -> None:
+    assert _is_admitted("other.example", None, address="0.0.0.0:8787")
+    assert not _is_admitted("other.example", "http://other.example", address="0.0.0.0:8787")
