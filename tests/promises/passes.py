@@ -130,7 +130,7 @@ def _matches(pattern: str, regex: bool) -> Pass:
     def run(text: str) -> int:
         data = bytearray(encode(text)[0])
         find = finder(pattern, regex)
-        return sum(find.count(bytearray(data[at : at + 262_144]), 0, 262_144) for at in range(0, len(data), 262_144))
+        return sum(find.count(bytearray(data[at : at + 262_144]), 0, 262_144)[0] for at in range(0, len(data), 262_144))
 
     return run
 

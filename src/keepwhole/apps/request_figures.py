@@ -59,7 +59,8 @@ def sizes(step: LoggedRequest) -> tuple[float, float]:
 def is_unchanged(step: LoggedRequest) -> bool:
     """Whether a request was sent exactly as the client meant it."""
     request = step.request
-    return not request.edited and not request.recall and request.purpose != HIDDEN_ROUND
+    is_whole = not request.edited and request.tokens_sent == request.tokens_whole
+    return is_whole and not request.recall and request.purpose != HIDDEN_ROUND
 
 
 def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:

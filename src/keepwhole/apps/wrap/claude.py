@@ -29,7 +29,7 @@ from keepwhole.store.regular_file import read_regular
 _SETTINGS = "--settings"
 _LARGEST = 4 * 1_048_576
 _BESIDE_FILE = re.compile(
-    r"(?P<tool>Read|Edit|Write|MultiEdit|NotebookEdit|Glob|Grep|LS)\(/(?P<path>[^/].*)\)", re.DOTALL
+    r"\A(?P<tool>Read|Edit|Write|MultiEdit|NotebookEdit|Glob|Grep|LS)\(/(?P<path>[^/].*)\)", re.DOTALL
 )
 """A permission for a path that begins at the folder of its settings file."""
 
