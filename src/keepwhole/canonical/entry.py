@@ -98,9 +98,9 @@ class Request(Value):
     scale: float = 0.0
     """Tokens billed for an estimated one, as was thought when it was sent; 0 where its bill teaches nothing of that."""
     would_send: int | None = None
-    """Tokens that it would have had, about, and"""
+    """In `mode: shadow` the tokens that it would have had with `mode: on`, about; else None."""
     would_edit: int | None = None
-    """results that it would have shown otherwise, if it had not been sent in `mode: shadow`; None where it was not."""
+    """In `mode: shadow` how many results it would have shown otherwise with `mode: on`; else None."""
 
 
 class Response(Value):

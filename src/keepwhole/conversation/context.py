@@ -99,7 +99,8 @@ class ViewMode(NamedTuple):
     """Whether results are shown whole once, the newest first, as far as the window and the budget allow, and nothing
     ages: for a client that is about to summarize the conversation by itself."""
     is_whole: bool = False
-    """Whether they are so as far as the window alone allows: for a model that has no tool to read them back."""
+    """Whether results are shown whole as far as the window allows, whatever that costs, and nothing ages: for a model
+    that has no tool to read them back."""
     may_settle: bool = False
     """Whether results that are sent whole may be recorded later, by `settle`, once the request is on its way."""
     branch: str = "main"

@@ -48,8 +48,8 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     summarized, summary = branch.summary.situation(situation), branch.summary.seq
     whole = situation.overhead - (0 if view.mode.tools_wait else view.mode.tools)
     begin_costs(branch, view.mode.branch, situation, whole)
-    purpose = {"is_between_rounds": view.mode.is_between_rounds, "restores": view.mode.restores}
-    costs = branch.costs.before(summarized, whole, branch.known, summary, **purpose)
+    is_round, restores = view.mode.is_between_rounds, view.mode.restores
+    costs = branch.costs.before(summarized, whole, branch.known, summary, is_between_rounds=is_round, restores=restores)
     branch.costs.charge(view.shortfall, situation, branch.context.max_loss)
     situation = situation._replace(costs=costs)
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided

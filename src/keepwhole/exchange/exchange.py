@@ -115,10 +115,10 @@ class Exchange:
         self._events = Events()
         self._stream = self.dialect.stream(NAMES)
         self._passthrough: StreamPassthrough | None = StreamPassthrough(NAMES)
-        self._is_formed = False
+        self._is_parsed = False
         """Whether the client parses all text of the answer: then what the model says before a recall is not shown, and
         a stream is held until it is known that none follows."""
-        self._held = b""
+        self._held = bytearray()
         """What came of the stream of such a round."""
 
     def begin(self) -> "Exchange":
@@ -133,7 +133,7 @@ class Exchange:
             self._request = self._with_tools(self._request, tools)
             outgoing.body = self._with_tools(viewed, tools).data
         self._rounds_sent = [outgoing]
-        self._is_formed = self.offers and self.dialect.has_format(self._request.fields)
+        self._is_parsed = self.offers and self.dialect.has_format(self._request.fields)
         return self
 
     def _recall_tools(self) -> tuple[list[Json], bool]:
@@ -291,7 +291,7 @@ class Exchange:
 
     def feed_chunk(self, data: bytes) -> bytes:
         """Return what the client gets of a piece of a streamed response."""
-        if self._is_formed:
+        if self._is_parsed:
             self._held += data
             return b""
         if self._passthrough is not None:
@@ -306,7 +306,10 @@ class Exchange:
 
         Nothing of the stream is held from then on.
         """
-        if self._passthrough is None or self._is_formed:
+        if self._is_parsed:
+            held, self._held, self._is_parsed = bytes(self._held), bytearray(), False
+            return held + data
+        if self._passthrough is None:
             return None
         rest, self._passthrough = self._passthrough.rest, StreamPassthrough(NAMES)
         return rest + data
@@ -314,7 +317,7 @@ class Exchange:
     @property
     def is_unread(self) -> bool:
         """Whether a stream has had no recall tool in it so far, so that its end takes no work."""
-        return self._passthrough is not None and not self._is_formed
+        return self._passthrough is not None and not self._is_parsed
 
     def _begin_reading(self, passthrough: StreamPassthrough) -> bytes:
         """Read what was passed on unread; return what is still to be read."""
@@ -332,7 +335,7 @@ class Exchange:
 
     def end_stream(self) -> bytes | None:
         """Note that a streamed response ended; return what the client still gets, or None: send `body` again."""
-        begun = self._release() if self._is_formed else b""
+        begun = self._release() if self._is_parsed else b""
         if begun is None:
             return None
         if self._passthrough is not None:
@@ -348,7 +351,7 @@ class Exchange:
 
     def _release(self) -> bytes | None:
         """Return what the client gets of a stream that was held; None where another round follows."""
-        held, self._held = self._held, b""
+        held, self._held = bytes(self._held), bytearray()
         reader, read = self.dialect.stream(NAMES), Events()
         try:
             for event in read.feed(held):
@@ -359,7 +362,7 @@ class Exchange:
                 return None
         except Exception as error:
             events.log_passed_on("event", type(error).__name__)
-        self._is_formed = False
+        self._is_parsed = False
         return self.feed_chunk(held)
 
     def _end_stream(self) -> bytes | None:
@@ -382,7 +385,7 @@ class Exchange:
 
     def _needs_another_round(self, reply: Reply, names: tuple[object, object]) -> bool:
         """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""
-        if not (self._is_formed and self._is_followed(reply)):
+        if not (self._is_parsed and self._is_followed(reply)):
             self._shown += reply.shown
         is_enough = self.count >= MOST_ROUNDS
         if not reply.calls or not reply.whole or (is_enough and not reply.waits):

@@ -98,15 +98,17 @@ def test_the_proxy_does_not_grow_with_an_answer(running: Process, name: str, pac
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
 @pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("form", [{}, {"output_config": {"format": {"type": "json_schema", "schema": {}}}}])
+@pytest.mark.usefixtures("recall_from_start")
 def test_the_client_gets_all_of_an_answer_that_is_too_large_to_be_read(
-    packed: bool, kind: str, status: int, monkeypatch: pytest.MonkeyPatch
+    packed: bool, kind: str, status: int, form: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answer_buffer, "MOST_HELD", 100_000)
     data = EVENT * 1_000 + b"data: the end\n\n"
     headers = (("content-type", kind), *([("content-encoding", "gzip")] if packed else []))
     answer = Answer(status=status, body=gzip.compress(data) if packed else data, headers=headers)
     with upstream(lambda _: answer) as served, proxy(served.url) as running:
-        heard = ask(running.port, "/v1/messages", request("anthropic", kind == "text/event-stream"))
+        heard = ask(running.port, "/v1/messages", request("anthropic", kind == "text/event-stream", **form))
     assert heard.status == status
     assert (gzip.decompress(heard.data) if heard.headers.get("content-encoding") == "gzip" else heard.data) == data
 

@@ -56,11 +56,11 @@ class Tally(NamedTuple):
     steps: dict[str, list[LoggedRequest]]
     """Recorded requests by session, hidden rounds too."""
     unrecorded: int = 0
-    """Requests of the client that are not recorded: forwarded unread, and"""
+    """Requests of the client that are not recorded: those below, and those that were forwarded unread."""
     unnamed: int = 0
-    """of a conversation that has no name yet, and"""
+    """Requests of a conversation that has no name yet."""
     unstored: int = 0
-    """those that could not be stored."""
+    """Requests that could not be stored."""
     others: int = 0
     """Requests that ask no model, or in no API that Keepwhole knows."""
     kept: int = 0
