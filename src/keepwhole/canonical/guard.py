@@ -2,10 +2,10 @@ r"""Recognizes text that was cut before it reached Keepwhole.
 
 A tool may also print such text honestly, so the guard flags and counts; it never refuses and never changes a byte.
 
-Theory of operation. What clients and tools write where they cut is one of `_FORMS`, in any case. Each form has one of
-`_ANCHORS` in it, words that few bodies have: these are looked for at the speed of C. Only around them, `_NEAR` bytes
-before and behind, the forms are looked for, each place once. All repeats are bounded, so the time is linear in the
-size of a body, whatever is in it.
+Theory of operation. What clients and tools write where they cut is one of `_FORMS` or a mark of a client, in any case.
+Each has an anchor in it, words that few bodies have: these are looked for at the speed of C. Only around them, `_NEAR`
+bytes before and behind, the forms are looked for, each place once. All repeats are bounded, so the time is linear in
+the size of a body, whatever is in it.
 """
 
 import re
@@ -14,6 +14,7 @@ from functools import cache
 
 from keepwhole.canonical.anchors import matches_within, stretches_around
 from keepwhole.canonical.utf8 import contains_any, lowered
+from keepwhole.clients.table import CLIENTS
 
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 """Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
@@ -25,62 +26,52 @@ _NEAR = 240
 _DOTS = rb"(?:\.{3}|\xe2\x80\xa6)"
 _INSIDE = rb"[^\[\]\n\"'`]"
 """What may be between brackets; a list of strings in a program is no mark."""
-_ANCHORS = (
-    *(b"truncated", b"omitted", b"elided", b"clipped>", b"result content cleared", b"persisted-output", b"saved to"),
-    *(b"artifact: art_", b"similar lines]", b"output_masked", b"output too l", b"output capped at", b"full output "),
-    *(b"output exceeded ",),
-)
-_ROOTS = (*(anchor for anchor in _ANCHORS if b"output" not in anchor), b"output")
-"""Every anchor has one of these in it: fewer to look for in the many bodies that have none."""
+_ANCHORS = (b"truncated", b"omitted", b"elided", b"saved to", b"artifact: art_", b"similar lines]", b"full output ")
 _FORMS = (
     rb"(?<![\w\])])\[" + _INSIDE + rb"{0,80}?\b(?:truncated|omitted)\b" + _INSIDE + rb"{0,160}\](?!\()",
-    rb"\[(?:truncated (?:\xe2\x80\x94|-) |truncated: |content truncated - |output truncated)",
+    rb"\[(?:truncated (?:\xe2\x80\x94|-) |content truncated - |output truncated)",
     rb"\[(?:remainder|beginning) omitted: ",
     rb"<(?:[a-z]{1,20}[ _-]){0,3}truncated\b[^<>\n]{0,80}>",
     _DOTS + rb" ?\[?(?:[\w,.]{1,20} ){0,4}truncated(?:\b ?" + _DOTS + rb"|[;:]| \d)",
     _DOTS + rb" ?\(truncated\)|\((?:[\w,]{1,20} ){1,4}truncated[.,;:)]|\(truncated\)(?=\s{0,9}\Z)",
-    rb"\d tokens truncated\b",
     rb"[\"'](?:is_?|was_?|has_?|output_?|results?_?){0,2}truncated[\"']\s{0,9}:\s{0,9}true\b",
-    rb"warning: truncated output \(|truncatedcontentid|output truncated to prevent",
+    rb"truncatedcontentid|output truncated to prevent",
     rb"(?:output|content|response|result)s? (?:was|were|has been|have been)(?: too \w{1,9} and)?"
     rb"(?: has been)? truncated",
-    rb"tool output was too large and has been truncated",
     _DOTS + rb" ?\[?[\d,]{1,20} [a-z]{1,20}(?: / [\d,]{1,20} [a-z]{1,20})? (?:omitted|elided)\b",
     rb"chars omitted\] \.\.\.|\((?:n|\d[\d,]{0,20}) lines omitted\)|\"\d[\d,]{0,20} keys omitted\"",
-    rb"\[\.{3} \d[\d,]{0,20} [a-z]{1,20} elided|\"elided_chars\"",
-    rb"<response clipped>|\[old tool result content cleared\]|<persisted-output>|<tool_output_masked>",
+    rb"\[\.{3} \d[\d,]{0,20} [a-z]{1,20} elided",
     rb"\[artifact: art_|\[\d[\d,]{0,20} similar lines\] \.\.\.",
     rb"(?:full|complete|entire) (?:[a-z]{1,10} ){0,2}(?:output|content|result)s?"
     rb" (?:is |was |has been |have been )?(?:saved to|available at|see)\b",
-    rb"tokens\. output has been saved to|output too large\. |output too long\.|\(output capped at ",
-    rb"for full output see: |output exceeded the available model context",
 )
-"""In lower case. What Claude Code, Codex, Gemini CLI, opencode, Qwen Code, Cline, Crush, SWE-agent, OpenHands, agent
-frameworks and Keepwhole itself write where they cut."""
+"""In lower case. What several clients, agent frameworks and Keepwhole itself write where they cut; what one client
+alone writes is in its file in `clients`."""
+_MARKS = tuple(mark for client in CLIENTS for mark in client.cut_marks)
+_ALL_ANCHORS = tuple(dict.fromkeys((*_ANCHORS, *(mark.anchor.encode() for mark in _MARKS))))
+_ROOTS = (*(anchor for anchor in _ALL_ANCHORS if b"output" not in anchor), b"output")
+"""Every anchor has one of these in it: fewer to look for in the many bodies that have none."""
 _CHUNK = 1 << 20
 _LONGEST_CLEARED = 300
 _CLEARED = (
     r"\[(?:old |previous |earlier )?(?:tool )?(?:result|output|response|observation)?s?(?: content)?"
     r"(?: has been| was)? ?"
     r"(?:cleared|removed|pruned|masked|deleted|omitted|hidden)(?: to (?:save|free|reduce)[^\[\]\n]{0,60})?\.?\]"
-    r"|<masked>|\[redacted\]"
-    r"|\[?\[note\] this file read has been removed to save space in the context window\.[^\n]{0,160}"
-    r"|old environment output: \(\d[\d,]{0,20} lines omitted\)"
+    r"|\[redacted\]"
 )
-"""In lower case. What Claude Code, opencode, Qwen Code, LangChain, OpenHands, Cline and SWE-agent write in the place of
-a result of which nothing is left."""
+"""In lower case. What several clients and frameworks write in the place of a result of which nothing is left."""
 _BLANK = frozenset(("", "null", "undefined", "none"))
 
 
 @cache
 def _pattern() -> re.Pattern[bytes]:
     """Compiled at the first anchor: few results have one."""
-    return re.compile(b"|".join(_FORMS))
+    return re.compile(b"|".join((*_FORMS, *dict.fromkeys(mark.pattern.encode() for mark in _MARKS))))
 
 
 @cache
 def _cleared() -> re.Pattern[str]:
-    return re.compile(_CLEARED)
+    return re.compile("|".join((_CLEARED, *dict.fromkeys(form for client in CLIENTS for form in client.cleared_marks))))
 
 
 def is_blank(text: str) -> bool:
@@ -128,9 +119,9 @@ def mark_in_chunks(chunks: Iterable[bytes]) -> str | None:
 
 def _mark_in(data: bytes) -> str | None:
     folded = lowered(data)
-    if not contains_any(folded, _ROOTS) or not contains_any(folded, _ANCHORS):
+    if not contains_any(folded, _ROOTS) or not contains_any(folded, _ALL_ANCHORS):
         return None
-    for start, stop in stretches_around(folded, _ANCHORS, _NEAR, _NEAR):
+    for start, stop in stretches_around(folded, _ALL_ANCHORS, _NEAR, _NEAR):
         found = next(matches_within(_pattern(), folded, start, stop, 2 * _NEAR), None)
         if found is not None:
             return data[found.start() : found.end()].decode("utf-8", "replace")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from keepwhole.canonical.message import Message, ResultText
+from keepwhole.clients.claude_code import CLAUDE_CODE
 from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, merge_messages
 from keepwhole.logs.run import Run
@@ -21,14 +22,14 @@ from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, text_of
 
-NAME = "claude-code"
+NAME = CLAUDE_CODE.name
 _BOOKKEEPING = frozenset(("summary", "file-history-snapshot", "queue-operation", "last-prompt", "mode", "ai-title"))
 _WHAT = "a line of Claude Code"
 _UNNAMED = "side"
 """The name of all sub-agents in old logs, which do not name them: only links tell them apart."""
 _CUT_FRAME = "<persisted-output>"
 _CUT_ERROR = "Error: result ("
-_SAVED_TO = re.compile(r"(?:Full output saved to: |Output has been saved to )(.+?)\.?(?=\n|$|\. )")
+_SAVED_TO = re.compile(CLAUDE_CODE.saved_to)
 _SAVED_TO_WITHIN = 2_000
 _THINKING = ("thinking", "redacted_thinking")
 

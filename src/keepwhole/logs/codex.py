@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from keepwhole.canonical.message import Message, ResultText
+from keepwhole.clients.codex import CODEX
 from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, first_prompt, merge_responses
 from keepwhole.logs.run import Run
@@ -18,7 +19,7 @@ from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, text_of
 
-NAME = "codex"
+NAME = CODEX.name
 _TYPES = frozenset(
     ("session_meta", "turn_context", "world_state", "response_item", "event_msg", "token_usage_record", "compacted")
 )

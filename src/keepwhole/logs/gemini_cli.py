@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from keepwhole.canonical.message import Message
+from keepwhole.clients.gemini_cli import GEMINI_CLI
 from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import TASK_CHARS, Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
@@ -18,11 +19,11 @@ from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, json_text, kind_of_part, parts_of, text_of
 
-NAME = "gemini-cli"
+NAME = GEMINI_CLI.name
 _SENT = frozenset(("user", "gemini"))
 _TYPES = frozenset((*_SENT, "info", "error", "warning"))
 _TOO_LARGE = "Output too large."
-_SAVED_TO = re.compile(r"For full output see: (.+)")
+_SAVED_TO = re.compile(GEMINI_CLI.saved_to)
 _WHAT = "a line of Gemini CLI"
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 

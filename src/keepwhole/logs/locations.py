@@ -1,6 +1,6 @@
 """Where clients store their logs on this machine.
 
-Owns: the folders, the environment variables that change them, and which files in them are logs.
+Owns: finding them; the folders, the environment variables that change them and the patterns of names are in `clients`.
 Must not know: the content of the files; none is opened here.
 """
 
@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from keepwhole.logs import claude_code, codex, gemini_cli, opencode, swe_agent
+from keepwhole.clients.table import CLIENTS
 from keepwhole.logs.folders import files_below
 from keepwhole.logs.lines import file_size
 
@@ -26,7 +26,7 @@ class LogLocation(NamedTuple):
 
 
 def find_log_locations(home: Path, environ: Mapping[str, str], folder: Path | None = None) -> list[LogLocation]:
-    """Return the locations that have logs; SWE-agent's is searched in `folder`, by default the working folder."""
+    """Return the locations that have logs; those of projects are searched in `folder`, by default the working one."""
     found: dict[Path, LogLocation] = {}
     for client, path, patterns in _candidates(home, environ, folder or Path.cwd()):
         logs = sorted({log for pattern in patterns for log in _matching(path, pattern)})
@@ -36,24 +36,9 @@ def find_log_locations(home: Path, environ: Mapping[str, str], folder: Path | No
 
 
 def _candidates(home: Path, environ: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
-    config, data = (
-        _folder(environ, "XDG_CONFIG_HOME", home / ".config"),
-        _folder(environ, "XDG_DATA_HOME", home / ".local/share"),
-    )
-    for claude in (_folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude"), config / "claude"):
-        yield claude_code.NAME, claude / "projects", ("*/*.jsonl", "*/*.jsonl.gz")
-    threads = _folder(environ, "CODEX_HOME", home / ".codex")
-    for name in ("sessions", "archived_sessions"):
-        yield codex.NAME, threads / name, ("*/*.jsonl", "*/*.jsonl.gz", "*/*.jsonl.zst")
-    chats = _folder(environ, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp"
-    yield gemini_cli.NAME, chats, ("*/chats/*.jsonl", "*/chats/*.json")
-    yield opencode.NAME, data / "opencode", ("opencode*.db",)
-    trajectories = _folder(environ, "SWE_AGENT_TRAJECTORY_DIR", folder / "trajectories")
-    yield swe_agent.NAME, trajectories, ("*/*.traj", "*/*.traj.gz")
-
-
-def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
-    return Path(environ[variable]) if environ.get(variable) else default
+    for client in CLIENTS:
+        for logs in client.logs:
+            yield client.name, Path(logs.folder.path(str(home), environ, str(folder))), logs.patterns
 
 
 def _matching(path: Path, pattern: str) -> Iterator[Path]:

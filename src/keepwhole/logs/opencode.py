@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from keepwhole.clients.opencode import OPENCODE
 from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
@@ -19,7 +20,7 @@ from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, parts_of, text_of
 
-NAME = "opencode"
+NAME = OPENCODE.name
 DATABASE_MAGIC = b"SQLite format 3\0"
 _SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"

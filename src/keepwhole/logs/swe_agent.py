@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
+from keepwhole.clients.swe_agent import SWE_AGENT
 from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run
 from keepwhole.logs.run import Run
 from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, json_text, parts_of, text_of
 
-NAME = "swe-agent"
+NAME = SWE_AGENT.name
 _FILES = ("open", "goto", "scroll_up", "scroll_down", "create", "edit", "insert", "str_replace_editor", "view_image")
 _SEARCH = ("search_dir", "search_file", "find_file", "filemap")
 _COMMANDS = frozenset((*_FILES, *_SEARCH, "submit"))

@@ -1,7 +1,7 @@
 """Whose conversation a request belongs to, which branch of it, and what the request is for.
 
-Owns: the names under which clients say what a session is, the name of one that nobody names, and the signs by which
-a client's own compaction and its side calls are known.
+Owns: the order in which a request's names for its session count, the name of one that nobody names, and how a client's
+own compaction and its side calls are told apart. Which headers and words clients use is in `clients`.
 Must not know: what is done with a request.
 
 Nothing is remembered: a request belongs to the same conversation after a restart and in another process.
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from keepwhole.canonical.ids import is_session_id
+from keepwhole.clients.table import CLIENTS
 from keepwhole.wire import dialects
 from keepwhole.wire.content import contents, fields_of, text_of
 from keepwhole.wire.dialects import Endpoint, decode_message
@@ -22,21 +23,16 @@ SESSION_HEADER = "x-keepwhole-session"
 """The header by which a client names a session to Keepwhole."""
 MAIN = "main"
 """The branch of a request that does not say that a sub-agent sends it."""
-_PARENT, _OPENCODE = "x-parent-session-id", "x-session-id"
-_HEADERS = ("x-claude-code-session-id", "session-id", _PARENT, _OPENCODE, "x-opencode-session")
-"""Headers in which clients name their session; opencode's sub-agents have one of their own and share their parent's."""
-_AGENTS = ("x-claude-code-agent-id", "thread-id")
+_HEADERS = tuple(header for client in CLIENTS for header in client.session_headers)
+"""Headers in which clients name their session."""
+_AGENTS = tuple((client.agent_header, client.session_headers) for client in CLIENTS if client.agent_header)
+_SENDER = tuple(dict.fromkeys((SESSION_HEADER, *_HEADERS, *(header for header, _ in _AGENTS))))
 By: TypeAlias = Literal["header", "client", "messages", "nobody"]
 Purpose: TypeAlias = Literal["turn", "compaction", "side", "count"]
 
-_METADATA = "x-codex-turn-metadata"
-_INSTRUCTIONS = (
-    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",
-    "You are performing a CONTEXT CHECKPOINT COMPACTION.",
-)
-"""How the text begins with which Claude Code and Codex ask for a summary."""
-_HISTORY = "Here is the conversation so far:"
-"""How opencode begins the one text that it wants summarized; it offers no tools with it."""
+_METADATA = tuple(client.metadata_header for client in CLIENTS if client.metadata_header)
+_PROMPTS = tuple(words for client in CLIENTS for words in client.compaction_prompts)
+_HISTORIES = tuple(words for client in CLIENTS for words in client.compaction_histories)
 
 
 class Identity(NamedTuple):
@@ -71,7 +67,7 @@ def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: Request
 
 def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:
     """The sender of a request as far as its headers tell: good enough to guess which request came before, no more."""
-    return tuple(headers.get(name) for name in (SESSION_HEADER, *_HEADERS, *_AGENTS))
+    return tuple(headers.get(name) for name in _SENDER)
 
 
 def conversation(messages: Sequence[Any]) -> str | None:
@@ -122,9 +118,12 @@ def _of_user(user: str) -> str:
 
 
 def _branch(headers: Mapping[str, str]) -> str:
-    agent, thread = headers.get("x-claude-code-agent-id"), headers.get("thread-id")
-    own = headers.get(_OPENCODE) if headers.get(_PARENT) else None
-    return agent or (thread if thread != headers.get("session-id") else None) or own or MAIN
+    """The agent that sends a request; the main one where it goes by the name of its session."""
+    for header, session_headers in _AGENTS:
+        agent = headers.get(header)
+        if agent and agent != next((name for key in session_headers if (name := headers.get(key))), None):
+            return agent
+    return MAIN
 
 
 def _digest(text: str) -> str:
@@ -152,20 +151,22 @@ def _has_tools(endpoint: Endpoint, request: RequestBody) -> bool:
 
 def _asks_for_summary(endpoint: Endpoint, headers: Mapping[str, str], request: RequestBody) -> bool:
     """Whether a client names the request a compaction, or else its last words ask for a summary."""
-    kind = _kind(headers.get(_METADATA)) or _kind(request.fields.get("client_metadata"))
+    told = (*map(headers.get, _METADATA), request.fields.get("client_metadata"))
+    kind = next((kind for metadata in told if (kind := _kind(metadata))), "")
     if kind:
         return kind == "compaction"
     words = _last_words(request)
-    return words.startswith(_INSTRUCTIONS) or (words.startswith(_HISTORY) and not _has_tools(endpoint, request))
+    return words.startswith(_PROMPTS) or (words.startswith(_HISTORIES) and not _has_tools(endpoint, request))
 
 
 def _kind(metadata: object) -> str:
-    """The kind of request that Codex names: in JSON, or in JSON inside of that."""
+    """The kind of request that a client names: in JSON, or in JSON inside of that."""
     try:
         fields = fields_of(json.loads(metadata) if isinstance(metadata, str) else metadata)
     except (ValueError, RecursionError):
         return ""
-    return text_of(fields.get("request_kind")) or (_kind(fields[_METADATA]) if _METADATA in fields else "")
+    inner = next((fields[header] for header in _METADATA if header in fields), None)
+    return text_of(fields.get("request_kind")) or ("" if inner is None else _kind(inner))
 
 
 def _last_words(request: RequestBody) -> str:

@@ -21,7 +21,6 @@ from keepwhole.apps.hooks.payload import (
     tool_return,
 )
 
-READER = "Read"
 EVENTS = ("PostToolUse", "PostToolUseFailure", "PreCompact", "SessionStart")
 _RETURNED = "PostToolUse"
 _BASH_MOST, _GREP_MOST, _MCP_MOST = 29_000, 19_000, 39_000

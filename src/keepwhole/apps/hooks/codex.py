@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from keepwhole.apps.hooks.payload import HookPayload, Json, ToolReturn, boundary, mapping, text, texts, tool_return
 
-READER = "sed"
 EVENTS = ("PostToolUse", "PreCompact", "SessionStart")
 _CUT = "Warning: truncated output (original token count: "
 _WHOLE_BELOW = 65_536

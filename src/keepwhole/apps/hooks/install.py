@@ -1,6 +1,6 @@
-"""Keepwhole's hooks in the files that clients read: where those files are, and how hooks get into them.
+"""Keepwhole's hooks in the files that clients read: how hooks get into them.
 
-Owns: the paths, and that a file which cannot be read is never written.
+Owns: that a file which cannot be read is never written. Where the files are is in `clients`.
 Must not know: how settings are edited, how files are replaced.
 """
 
@@ -22,11 +22,13 @@ from keepwhole.apps.client_file import (
 from keepwhole.apps.hooks import settings
 from keepwhole.apps.hooks.command import hook_command, is_own
 from keepwhole.apps.hooks.run import CLIENTS
+from keepwhole.clients.opencode import OPENCODE
+from keepwhole.clients.table import facts_of
 from keepwhole.errors import UsageError
 
 Scope: TypeAlias = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
-_PLUGIN = "opencode"
+_PLUGIN = OPENCODE.name
 _OURS = "// Written by `keepwhole hook install opencode`"
 _ATTEMPTS = 5
 """How often a file is read and edited again, where another program changes it meanwhile."""
@@ -47,16 +49,10 @@ class Target(NamedTuple):
 
 def target(client: str, scope: Scope, environ: Mapping[str, str], folder: str) -> Target:
     """Where a client looks for hooks."""
-    home = os.path.expanduser("~")
-    config = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    users = {
-        "claude-code": (environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json"),
-        "codex": (environ.get("CODEX_HOME") or os.path.join(home, ".codex"), "hooks.json"),
-        _PLUGIN: (os.path.join(config, "opencode"), "plugin/keepwhole.js"),
-    }
-    own, name = users[client]
-    projects = {"claude-code": ".claude", "codex": ".codex", _PLUGIN: ".opencode"}
-    return Target(client, scope, os.path.join(own if scope == "user" else os.path.join(folder, projects[client]), name))
+    facts = facts_of(client)
+    own = facts.settings.path(os.path.expanduser("~"), environ)
+    where = own if scope == "user" else os.path.join(folder, facts.project_settings)
+    return Target(client, scope, os.path.join(where, facts.hooks_file))
 
 
 def install(to: Target) -> bool:

@@ -7,8 +7,6 @@ Must not know: the record, files, what is cut.
 
 from keepwhole.apps.hooks.payload import Boundary, HookPayload, Json, ToolReturn, mapping, text
 
-READER = "read"
-
 
 def parse(event: Json) -> HookPayload:
     """Parse the plugin's message; None for one that is not handled."""

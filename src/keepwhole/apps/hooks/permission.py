@@ -9,6 +9,9 @@ import os
 from collections.abc import Mapping
 
 from keepwhole.apps.hooks.payload import Json, mapping
+from keepwhole.clients.claude_code import CLAUDE_CODE
+from keepwhole.clients.opencode import OPENCODE
+from keepwhole.clients.table import facts_of
 from keepwhole.store.regular_file import read_regular
 
 _LARGEST = 4 * 1_048_576
@@ -18,13 +21,13 @@ _OUTSIDE = "external_directory"
 def advice(client: str, results: str, environ: Mapping[str, str], folder: str) -> str:
     """One sentence: whether the client may read the files in the folder `results`, and what to do where it may not."""
     home = os.path.expanduser("~")
-    if client == "claude-code":
-        own = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-        here = os.path.join(folder, ".claude")
+    facts = facts_of(client)
+    own = facts.settings.path(home, environ)
+    if client == CLAUDE_CODE.name:
+        here = os.path.join(folder, facts.project_settings)
         files = (f"{own}/settings.json", f"{here}/settings.json", f"{here}/settings.local.json")
         return _claude_code(results, home, *map(_read, files))
-    if client == "opencode":
-        own = os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "opencode")
+    if client == OPENCODE.name:
         return _opencode(results, *(_read(os.path.join(where, "opencode.json")) for where in (own, folder)))
     return f"It reads back with `sed` in its shell: that needs no permission, unless you forbid reading `{results}`."
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 from keepwhole.apps.hooks.command import command_line
 from keepwhole.apps.hooks.payload import HookPayload, Json, ToolReturn
+from keepwhole.clients.table import facts_of
 from keepwhole.errors import KeepwholeError
 
 CLIENTS = {"claude-code": "claude_code", "codex": "codex", "opencode": "opencode"}
@@ -59,7 +60,7 @@ def answer(client: str, data: bytes) -> Json | None:
     folder = str(event.get("cwd") or os.getcwd())
     settings = config.load(folder=folder)
     if "recall_reader" not in settings.sources:
-        settings = settings.replace(recall_reader=module.READER)
+        settings = settings.replace(recall_reader=facts_of(client).reader)
     context = HookContext(_session(client, event), client, folder, settings, command_line())
     if isinstance(payload, ToolReturn):
         return keep_result(context, payload)

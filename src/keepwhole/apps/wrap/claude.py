@@ -23,6 +23,7 @@ from keepwhole.apps.wrap.launch import (
     Launch,
     by_environment,
 )
+from keepwhole.clients.claude_code import CLAUDE_CODE
 from keepwhole.proxy_settings import check_upstream
 from keepwhole.store.regular_file import read_regular
 
@@ -114,11 +115,13 @@ def _addresses_in_settings(command: ClientCommand) -> Iterator[str]:
 
 
 def _own_folder(command: ClientCommand) -> str:
-    return command.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(command.environ.get("HOME", ""), ".claude")
+    return CLAUDE_CODE.settings.path(command.environ.get("HOME", ""), command.environ)
 
 
 def _files_in(folder: str) -> list[str]:
-    return [os.path.join(folder, ".claude", name) for name in ("settings.local.json", "settings.json")]
+    return [
+        os.path.join(folder, CLAUDE_CODE.project_settings, name) for name in ("settings.local.json", "settings.json")
+    ]
 
 
 def _address_in(path: str) -> str | None:
@@ -136,7 +139,7 @@ def _address_of(settings: Json) -> str | None:
 
 def folder_addresses(command: ClientCommand, folder: str) -> FolderAddresses:
     """The addresses in the settings files of a folder, unless it is the user's own."""
-    if os.path.realpath(os.path.join(folder, ".claude")) == os.path.realpath(_own_folder(command)):
+    if os.path.realpath(os.path.join(folder, CLAUDE_CODE.project_settings)) == os.path.realpath(_own_folder(command)):
         return
     for path in _files_in(folder):
         address = _address_in(path)
@@ -144,4 +147,4 @@ def folder_addresses(command: ClientCommand, folder: str) -> FolderAddresses:
             yield path, {"anthropic": address}
 
 
-CLIENT = Client("claude-code", launch, recall="path", reader="Read", folder_addresses=folder_addresses)
+CLIENT = Client(CLAUDE_CODE.name, launch, recall="path", reader=CLAUDE_CODE.reader, folder_addresses=folder_addresses)

@@ -13,6 +13,10 @@ from types import MappingProxyType
 from keepwhole import plugins
 from keepwhole.apps.wrap import claude, codex, opencode
 from keepwhole.apps.wrap.launch import ANTHROPIC, Client, ClientCommand, Launch, by_environment
+from keepwhole.clients.aider import AIDER
+from keepwhole.clients.claude_code import CLAUDE_CODE
+from keepwhole.clients.codex import CODEX
+from keepwhole.clients.opencode import OPENCODE
 from keepwhole.errors import UsageError
 from keepwhole.wire import dialects
 
@@ -23,10 +27,10 @@ def _launch_aider(command: ClientCommand) -> Launch:
 
 CLIENTS: Mapping[str, Client] = MappingProxyType(
     {
-        "claude": claude.CLIENT,
-        "codex": codex.CLIENT,
-        "opencode": opencode.CLIENT,
-        "aider": Client("aider", _launch_aider),
+        CLAUDE_CODE.command: claude.CLIENT,
+        CODEX.command: codex.CLIENT,
+        OPENCODE.command: opencode.CLIENT,
+        AIDER.command: Client(AIDER.name, _launch_aider),
     }
 )
 

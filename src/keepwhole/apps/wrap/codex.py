@@ -8,6 +8,7 @@ from typing import Any
 
 from keepwhole.apps.hooks.payload import mapping
 from keepwhole.apps.wrap.launch import BASE, Client, ClientCommand, Launch, own_upstreams
+from keepwhole.clients.codex import CODEX
 from keepwhole.proxy_settings import check_upstream
 
 _BY_SUBSCRIPTION = "https://chatgpt.com/backend-api/codex"
@@ -38,7 +39,7 @@ def _option(key: str, value: str) -> list[str]:
 
 
 def _settings(command: ClientCommand) -> dict[str, Any]:
-    folder = command.environ.get("CODEX_HOME") or os.path.join(command.environ.get("HOME", ""), ".codex")
+    folder = CODEX.settings.path(command.environ.get("HOME", ""), command.environ)
     try:
         with open(os.path.join(folder, "config.toml"), "rb") as file:
             return tomllib.load(file)
@@ -64,4 +65,4 @@ def _is_by_subscription(command: ClientCommand) -> bool:
     return b"using ChatGPT" in asked.stdout + asked.stderr
 
 
-CLIENT = Client("codex", launch, recall="path", reader="sed")
+CLIENT = Client(CODEX.name, launch, recall="path", reader=CODEX.reader)

@@ -20,6 +20,7 @@ from keepwhole.apps.wrap.launch import (
     by_environment,
     own_upstreams,
 )
+from keepwhole.clients.opencode import OPENCODE
 
 CONTENT = "OPENCODE_CONFIG_CONTENT"
 _OUTSIDE = "external_directory"
@@ -92,4 +93,4 @@ def _settings(command: ClientCommand, folder: str) -> dict[str, Any]:
         return {}
 
 
-CLIENT = Client("opencode", launch, recall="path", reader="read", folder_addresses=folder_addresses)
+CLIENT = Client(OPENCODE.name, launch, recall="path", reader=OPENCODE.reader, folder_addresses=folder_addresses)

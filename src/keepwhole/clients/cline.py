@@ -1,0 +1,9 @@
+"""Cline."""
+
+from keepwhole.clients.facts import ClientFacts
+
+CLINE = ClientFacts(
+    name="cline",
+    title="Cline",
+    cleared_marks=(r"\[?\[note\] this file read has been removed to save space in the context window\.[^\n]{0,160}",),
+)

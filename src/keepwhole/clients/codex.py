@@ -1,0 +1,30 @@
+"""Codex, by OpenAI: npm `@openai/codex`."""
+
+from keepwhole.clients.facts import ClientFacts, ClientFiles, ClientFolder, Mark
+
+_SETTINGS = ClientFolder("~/.codex", "CODEX_HOME")
+_LOGS = ("*/*.jsonl", "*/*.jsonl.gz", "*/*.jsonl.zst")
+
+CODEX = ClientFacts(
+    name="codex",
+    title="Codex",
+    command="codex",
+    versions=("0.166.0",),
+    session_headers=("session-id",),
+    agent_header="thread-id",
+    metadata_header="x-codex-turn-metadata",
+    compaction_prompts=("You are performing a CONTEXT CHECKPOINT COMPACTION.",),
+    cut_marks=(
+        Mark("truncated", r"\d tokens truncated\b"),
+        Mark("truncated", r"warning: truncated output \("),
+        Mark("output exceeded ", r"output exceeded the available model context"),
+    ),
+    reader="sed",
+    settings=_SETTINGS,
+    project_settings=".codex",
+    hooks_file="hooks.json",
+    logs=(
+        ClientFiles(_SETTINGS._replace(below="sessions"), _LOGS),
+        ClientFiles(_SETTINGS._replace(below="archived_sessions"), _LOGS),
+    ),
+)
