@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration, config
 from keepwhole.apps.hooks import command as hook_command
 from keepwhole.apps.hooks import run as hook_run
 from keepwhole.canonical.entry import Decision
+from keepwhole.conversation.costs import BranchCosts
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import RequestLog
@@ -100,6 +102,27 @@ def unhurried() -> Iterator[None]:
         tools._SEARCH_SECONDS = before
         os.environ.clear()
         os.environ.update(kept)
+
+
+@contextmanager
+def counted_costs() -> Iterator[list[Any]]:
+    """What conversations have cost before each request, and what is left of compacted ones, as they are worked out."""
+    found: list[Any] = []
+    before, note = BranchCosts.before, BranchCosts.note_compaction
+
+    def count(costs: BranchCosts, *given: Any, **options: Any) -> Any:
+        one = before(costs, *given, **options)
+        client = one.ledger.client
+        sums = one.ledger.paid, one.ledger.unmanaged, client.compactions, client.size
+        found.append([[round(each, 6) for each in sums], plain(one.request), list(one.ends), one.profile.window])
+        return one
+
+    def compact(costs: BranchCosts, *given: Any) -> None:
+        note(costs, *given)
+        found.append(plain(costs.compacted))
+
+    with patch.multiple(BranchCosts, before=count, note_compaction=compact):
+        yield found
 
 
 @contextmanager

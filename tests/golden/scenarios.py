@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.golden import adapters, doors, exchanges, keeps, rare_events, recalls, session_life, views
+from tests.golden import adapters, commands, doors, exchanges, keeps, rare_events, recalls, session_life, views
 from tests.golden.recorder import Recorder, Recording
 
 GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
@@ -13,6 +13,7 @@ GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
     **adapters.GROUPS,
     **recalls.GROUPS,
     **rare_events.GROUPS,
+    **commands.GROUPS,
 }
 
 
@@ -20,8 +21,11 @@ def recorded(group: str, watch: Callable[[str, bytes], None] | None = None) -> d
     """The recordings of one group; their names begin with the group's."""
     out = Recorder(watch)
     with doors.unhurried():
-        for scenario in GROUPS[group]:
-            scenario(out)
+        for number, scenario in enumerate(GROUPS[group]):
+            with doors.counted_costs() as costs:
+                scenario(out)
+            if costs:
+                out.add(f"{group}/costs-{number}", costs)
     return {f"{group}/{name.partition('/')[2]}": one for name, one in out.found.items()}
 
 

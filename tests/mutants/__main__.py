@@ -5,8 +5,9 @@ Mutants that change nothing anybody could notice are rows of `equivalent.txt`, e
 What survived is written to `.mutants/survived-S.txt`; `--again` tries those alone.
 
 The closest tests are found by a map of which test runs which line; `python -m tests.mutants --map` makes it, in
-`.mutants/map`. Test files that have changed since are run whole. `--by-name` does without a map. `--unbroken` breaks
-nothing: what is caught then, a test has caught that fails by itself.
+`.mutants/map`. Test files that have changed since are run whole; `--map FILES` records these anew and leaves the rest
+of the map as it is. `--by-name` does without a map. `--only PATTERN` draws from the files alone whose path has a match.
+`--unbroken` breaks nothing: what is caught then, a test has caught that fails by itself.
 """
 
 import argparse
@@ -63,11 +64,12 @@ def all_mutants() -> tuple[Drawn, ...]:
     return tuple(Drawn(path, mutant, source) for path, source in sources for mutant in mutants(source))
 
 
-def draw(seed: str, count: int) -> list[Drawn]:
+def draw(seed: str, count: int, only: str = "") -> list[Drawn]:
     """Return this many mutants, each of another line, drawn evenly from all lines that can be broken."""
     by_line: dict[tuple[Path, int], list[Drawn]] = {}
     for one in all_mutants():
-        by_line.setdefault((one.path, one.mutant.line), []).append(one)
+        if re.search(only, one.path.relative_to(ROOT).as_posix()):
+            by_line.setdefault((one.path, one.mutant.line), []).append(one)
     chance = random.Random(seed)
     return [chance.choice(by_line[line]) for line in chance.sample(sorted(by_line), min(count, len(by_line)))]
 
@@ -103,10 +105,10 @@ def batches(coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bo
     if coverage is None:
         yield closest_files(one.path, at_most=8)
         return
-    changed = sorted(name for name in closest_files(one.path, at_most=14) if is_changed(coverage, name))
+    changed = sorted(name for name in closest_files(one.path, at_most=14) if coverage.is_changed(name))
     yield from ([name] for name in changed if passes(name))
     tests = closest_tests(coverage, one.path, one.mutant.line)
-    rest = [test for test in tests if not is_changed(coverage, test.partition("::")[0])]
+    rest = [test for test in tests if not coverage.is_changed(test.partition("::")[0])]
     for at_most, seconds in BATCHES:
         batch: list[str] = []
         for test in rest:
@@ -116,12 +118,6 @@ def batches(coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bo
         if batch:
             yield batch
         rest = [test for test in rest if test not in set(batch)]
-
-
-def is_changed(coverage: CoverageMap, name: str) -> bool:
-    """Return whether a test file has been written, or is gone, since the map was made."""
-    path = ROOT / name
-    return not path.exists() or path.stat().st_mtime > coverage.made
 
 
 def caught_by(one: Drawn, tree: Path, runner: Runner, tests: Sequence[str], patience: float) -> str | None:
@@ -185,7 +181,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=200, help="how many lines are broken")
     parser.add_argument("--jobs", type=int, default=2, help="how many are tried at once")
     parser.add_argument("--floor", type=float, default=0.95, help="the share that has to be caught")
-    parser.add_argument("--map", action="store_true", help="record which tests run which line, and break nothing")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="draw from files with a match in their path")
+    parser.add_argument("--map", nargs="*", metavar="FILE", help="record which tests run which line, and break nothing")
     parser.add_argument("--by-name", action="store_true", help="choose test files by names and imports, without a map")
     parser.add_argument("--again", action="store_true", help="only try what survived with this seed")
     parser.add_argument("--unbroken", action="store_true", help="break nothing, to see that nothing is caught then")
@@ -195,12 +192,12 @@ def options() -> argparse.Namespace:
 def main() -> int:
     """Try the mutants and print what survived."""
     args = options()
-    if args.map:
-        make_map(FOLDER / "map", args.jobs)
+    if args.map is not None:
+        make_map(FOLDER / "map", args.jobs, args.map)
         return 0
     coverage = None if args.by_name else CoverageMap(FOLDER / "map")
     known, survived_before = equivalents(), FOLDER / f"survived-{args.seed}.txt"
-    drawn = [one for one in draw(args.seed, args.count) if one.words not in known]
+    drawn = [one for one in draw(args.seed, args.count, args.only) if one.words not in known]
     if args.again:
         before = survived_before.read_text(encoding="utf-8").splitlines()
         drawn = [one for one in all_mutants() if one.words in before and one.words not in known]

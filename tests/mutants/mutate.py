@@ -3,6 +3,9 @@
 A mutant changes what the code does and still parses. Texts for people, docstrings, imports and type hints are left
 alone: what they say is no behavior that a test could notice. So are assertions, and `strict=True`, which asserts that
 two sequences are equally long.
+
+A small number becomes the next one, which is another count, place or limit. A large one is doubled: that 8,192 bytes
+are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise.
 """
 
 import ast
@@ -21,6 +24,8 @@ _COMPARED = {
     ast.In: "not in",
     ast.NotIn: "in",
 }
+_LARGE = 64
+"""From here on a number is doubled."""
 _COMBINED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*"}
 
 
@@ -88,7 +93,7 @@ def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[
     elif isinstance(node, ast.Constant) and type(node.value) is bool:
         yield node, str(not node.value)
     elif isinstance(node, ast.Constant) and type(node.value) is int:
-        yield node, str(node.value + 1)
+        yield node, str(node.value * 2 if node.value >= _LARGE else node.value + 1)
     elif isinstance(node, ast.Return) and node.value is not None and not _is_flat(node.value):
         yield node, "return None"
     elif (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)) or isinstance(

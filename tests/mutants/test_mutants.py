@@ -1,15 +1,20 @@
 """The mutants are changes of behavior of one line each, drawn alike for the same seed, and meet the closest tests."""
 
 import ast
+import json
 import os
+import sqlite3
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
-from tests.mutants.__main__ import Drawn, caught_by, draw, equivalents
+from coverage.numbits import nums_to_numbits
+
+from tests.mutants.__main__ import Drawn, all_mutants, caught_by, draw, equivalents
 from tests.mutants.closest import closest_files, closest_tests
 from tests.mutants.copies import ROOT
-from tests.mutants.coverage_map import CoverageMap, record
+from tests.mutants.coverage_map import CoverageMap, merge, record
 from tests.mutants.mutate import Mutant, mutants
 from tests.mutants.runner import Runner
 
@@ -42,6 +47,12 @@ def test_a_returned_constant_becomes_another_one_and_not_none() -> None:
     assert found == [b"return True", b"return 1", b"return None"]
 
 
+def test_a_small_number_becomes_the_next_one_and_a_large_one_is_doubled() -> None:
+    source = b"a = 0\nb = 63\nc = 64\nd = 262_144\n"
+    found = [mutant.apply(source).splitlines()[mutant.line - 1] for mutant in mutants(source)]
+    assert found == [b"a = 1", b"b = 64", b"c = 128", b"d = 524288"]
+
+
 def test_what_is_asserted_stays_as_it_is() -> None:
     assert not list(mutants(b"assert 1 < 2\nfor one, two in zip(a, b, strict=True):\n    print\n"))
 
@@ -56,6 +67,7 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
     first = draw("a", 30)
     assert draw("a", 30) == first != draw("b", 30)
     assert len({(one.path, one.mutant.line) for one in first}) == 30
+    assert {one.path.name for one in draw("a", 30, "store/.*reader")} == {"reader.py"}
 
 
 def test_a_modules_own_tests_come_first() -> None:
@@ -66,10 +78,11 @@ def test_a_modules_own_tests_come_first() -> None:
 
 
 def test_every_equivalent_mutant_has_a_reason_and_still_exists() -> None:
-    for words, reason in equivalents().items():
-        path, line, _ = words.split(" | ")
-        assert len(reason) > 10, words
-        assert line in (ROOT / path).read_text(encoding="utf-8"), f"{words}: gone, delete the row"
+    known = equivalents()
+    paths = {ROOT / words.split(" | ")[0] for words in known}
+    now = {one.words for one in all_mutants() if one.path in paths}
+    assert not [words for words, reason in known.items() if len(reason) <= 10]
+    assert not known.keys() - now, "gone, delete the rows"
 
 
 class Ran:
@@ -166,6 +179,32 @@ def test_a_map_knows_which_test_ran_a_line_also_in_other_processes(tmp_path: Pat
     assert _ran(ran, "    return number > LIMIT") == {large, child}
     assert _ran(ran, "    return number * by") == {double, child}
     assert {*recorded.seconds} == {large, double, child}
+
+
+def test_a_file_that_is_recorded_anew_takes_the_place_of_what_the_map_had_of_it(tmp_path: Path) -> None:
+    rows = {
+        "map": {"tests/test_a.py::old": {1}, "tests/test_b.py::kept": {2}},
+        "part": {"tests/test_a.py::new": {3}},
+    }
+    for name, ran in rows.items():
+        _write_map(tmp_path / name, ran, digest=name)
+    merge(tmp_path / "map", tmp_path / "part", {"tests/test_a.py"})
+    merged = CoverageMap(tmp_path / "map")
+    assert merged.lines_by_test("src/a.py") == {"tests/test_a.py::new": {3}, "tests/test_b.py::kept": {2}}
+    digests = json.loads((tmp_path / "map" / "files.json").read_text())
+    assert digests == {"tests/test_a.py": "part", "tests/test_b.py": "map"}
+    assert merged.is_changed("tests/test_a.py")
+
+
+def _write_map(folder: Path, ran: Mapping[str, set[int]], digest: str) -> None:
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "lines")) as lines, lines:
+        lines.execute("CREATE TABLE ran (path TEXT, test TEXT, lines BLOB)")
+        lines.executemany(
+            "INSERT INTO ran VALUES ('src/a.py', ?, ?)", ((t, nums_to_numbits(n)) for t, n in ran.items())
+        )
+    (folder / "tests.json").write_text(json.dumps(dict.fromkeys(ran, 1.0)))
+    (folder / "files.json").write_text(json.dumps({test.partition("::")[0]: digest for test in ran}))
 
 
 def _ran(ran: Mapping[str, set[int]], text: str) -> set[str]:

@@ -1,0 +1,157 @@
+"""The doors into the applications: the command line in this process, and the answers of the page over the record.
+
+Owns: a terminal, a clock, chance and a folder of their own for commands. After a rename, edit this file and `doors`.
+"""
+
+import io
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from keepwhole import config
+from keepwhole.apps.cli import replay
+from keepwhole.apps.cli.main import main
+from keepwhole.apps.inspector import services, sessions
+from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.routes import find_route
+from keepwhole.apps.inspector.sample import play
+from keepwhole.errors import KeepwholeError
+from keepwhole.replay.samples.files import write_samples as sample_logs
+from keepwhole.version import VERSION
+from tests.golden.doors import Clock, drawn, plain, seeded
+
+__all__ = ["SAMPLE", "VERSION", "CommandLine", "Page", "command_line", "page", "sample_logs", "sample_record"]
+SAMPLE = "sample-harbour"
+_PATIENCE = 600.0
+
+
+class _Terminal(io.TextIOWrapper):
+    """A stream that commands take for a terminal, or not."""
+
+    is_terminal = False
+
+    def isatty(self) -> bool:
+        """Whether somebody looks."""
+        return self.is_terminal
+
+
+def _stream(data: Any, is_terminal: bool) -> _Terminal:
+    stream = _Terminal(data, encoding="utf-8", newline="", write_through=True)
+    stream.is_terminal = is_terminal
+    return stream
+
+
+class CommandLine:
+    """`keepwhole` in a folder."""
+
+    def __init__(self, folder: str, clock: Clock) -> None:
+        self.folder, self.clock = folder, clock
+
+    def __call__(self, *words: str, given: bytes = b"", is_terminal: bool = False) -> dict[str, Any]:
+        """Run a command; gives how it ended and what it printed. Progress, which takes time to be shown, is not."""
+        self.clock.tick(1.0)
+        out, err = io.BytesIO(), io.BytesIO()
+        with tempfile.TemporaryFile() as typed:
+            typed.write(given)
+            typed.seek(0)
+            streams = [_stream(typed, is_terminal), _stream(out, is_terminal), _stream(err, False)]
+            with patch.multiple(sys, **dict(zip(("stdin", "stdout", "stderr"), streams, strict=True))):
+                code = _exit_code(words)
+            for stream in streams[1:]:
+                stream.detach()
+        printed = [data.getvalue().decode("utf-8", "surrogateescape") for data in (out, err)]
+        return {"code": code, "out": printed[0], "err": printed[1]}
+
+    def json(self, *words: str, given: bytes = b"") -> Any:
+        """What a command prints for programs."""
+        return json.loads(self(*words, "--json", given=given)["out"])
+
+
+def _home(folder: str) -> str:
+    """The record of the folder in which commands run: so its session is not named by the path, which always differs."""
+    return os.path.join(folder, "work", config.FOLDER)
+
+
+def _exit_code(words: Sequence[str]) -> Any:
+    try:
+        return main(list(words))
+    except SystemExit as left:
+        return left.code
+
+
+@contextmanager
+def command_line(folder: str, seed: str) -> Iterator[CommandLine]:
+    """The command line in a folder, at a fixed time, in a fixed zone and width."""
+    clock, work = Clock(), os.path.join(folder, "work")
+    os.makedirs(work, exist_ok=True)
+    before = os.getcwd()
+    environment = {"HOME": folder, "KEEPWHOLE_HOME": _home(folder), "TZ": "UTC", "COLUMNS": "100"}
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, environment))
+        stack.enter_context(drawn(clock, seed))
+        for place, name, value in (
+            (time, "time", clock),
+            (os, "urandom", seeded(f"{seed}/more")),
+            (replay, "_EARLY", _PATIENCE),
+        ):
+            stack.enter_context(patch.object(place, name, value))
+        stack.callback(os.chdir, before)
+        time.tzset()
+        os.chdir(work)
+        yield CommandLine(folder, clock)
+    time.tzset()
+
+
+def sample_record(folder: str, clock: Clock, bugs: int = 4) -> None:
+    """Play the made-up session into the record of a folder."""
+    settings = config.load(home=_home(folder), environ={})
+    store = config.open_record(settings)
+    try:
+        play(settings, store, clock(), bugs)
+    finally:
+        store.close()
+
+
+class Page:
+    """The answers of the page over the record of a folder."""
+
+    def __init__(self, folder: str) -> None:
+        settings = config.load(home=_home(folder), environ={})
+        self._store = config.open_record(settings)
+        self._services = services.InspectorServices(settings, self._store)
+
+    def __call__(
+        self, path: str, query: Mapping[str, str] | None = None, given: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Ask for an address, as the page does."""
+        found = find_route("GET" if given is None else "POST", path)
+        if isinstance(found, int):
+            return found
+        route, names = found
+        assert not isinstance(route.answer, str)
+        try:
+            return plain(route.answer(self._services, PageRequest(names, query or {}, given or {})))
+        except KeepwholeError as error:
+            return plain(error)
+
+    def close(self) -> None:
+        """Close the record."""
+        self._services.close()
+        self._store.close()
+
+
+@contextmanager
+def page(folder: str) -> Iterator[Page]:
+    """The page, which looks at everything however busy the machine is."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(services, "_SEARCH_SECONDS", _PATIENCE))
+        stack.enter_context(patch.object(sessions, "_BUDGET", _PATIENCE))
+        opened = Page(folder)
+        stack.callback(opened.close)
+        yield opened
