@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,7 @@ async def between(
     mode: str = "auto",
     pins: Any = "warn",
     recall: bool = True,
+    allow: Mapping[str, tuple[str, ...]] | None = None,
     connect: dict[str, Callable[[], Any]] | None = None,
     **client: Any,
 ) -> AsyncGenerator[tuple[Client, Session]]:
@@ -66,7 +67,7 @@ async def between(
     session = session or Session("gateway")
     named = specs or (near(),)
     inside = connect if connect is not None else ({} if specs else NEAR)
-    gateway = Gateway(session, ServersFile(servers=named, pins=pins), recall=recall, connect=inside)
+    gateway = Gateway(session, ServersFile(servers=named, pins=pins, allow=allow or {}), recall=recall, connect=inside)
     async with gateway.opened() as front, Client(front, mode=mode, **client) as connected:
         yield connected, session
     session.close()

@@ -1,4 +1,4 @@
-"""`keepwhole report`: compares sessions with views to sessions that were held out."""
+"""`keepwhole report`: compares sessions with views to sessions that were held out; `--tools`: tool declarations."""
 
 import argparse
 import time
@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from keepwhole.apps import report as figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.cli.declared_tools import print_declared
+from keepwhole.apps.declared_tools import ServerTools, add_up, session_tools
+from keepwhole.apps.request_figures import turns
 from keepwhole.apps.stated_cost import state_cost
 from keepwhole.errors import UsageError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
@@ -22,18 +25,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
     parser.add_argument("--since", type=float, metavar="DAYS", help="only sessions that began in the last so many days")
+    parser.add_argument(
+        "--tools", action="store_true", help="what tool declarations take, by server, and which were never called"
+    )
     parser.set_defaults(act=report)
 
 
 def report(args: argparse.Namespace) -> int:
-    """Print the comparison."""
+    """Print the comparison, or what tool declarations take."""
     if args.since is not None and not args.since > 0:
         raise UsageError(f"`--since {args.since:g}` is no number of days.")
     context = CommandContext(args)
     try:
-        sessions = _sessions(context, args.since)
+        by_name = _sessions(context, args.since)
+        if args.tools:
+            found = add_up(session_tools(context.store, name, turns(steps)) for name, steps in by_name.items())
+            return _report_tools(found, args.json)
     finally:
         context.close()
+    sessions = list(by_name.values())
     found = figures.compare_sessions(sessions, lambda model: profile_for(model, context.settings.models))
     if args.json:
         screen.print_json(_as_dict(found))
@@ -50,11 +60,22 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sessions(context: CommandContext, days: float | None) -> list[list[LoggedRequest]]:
-    """The requests of every session that has any."""
+def _report_tools(found: list[tuple[ServerTools, int]], json: bool) -> int:
+    if json:
+        screen.print_json({"servers": [{**one._asdict(), "sessions": sessions} for one, sessions in found]})
+    elif not found:
+        screen.say("No request on record declares a tool.")
+    else:
+        print_declared(found)
+        screen.say("\nTokens are those of one request, on average over the sessions that declare the tools.")
+    return 0
+
+
+def _sessions(context: CommandContext, days: float | None) -> dict[str, list[LoggedRequest]]:
+    """The requests of every session that has any, by its name."""
     since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
-    found = (RequestLog(context.session(info.name)).all() for info in context.store.sessions())
-    return [steps for steps in found if steps and steps[0].request.at >= since]
+    found = {info.name: RequestLog(context.session(info.name)).all() for info in context.store.sessions()}
+    return {name: steps for name, steps in found.items() if steps and steps[0].request.at >= since}
 
 
 def _rows(found: figures.Report) -> list[tuple[str, ...]]:

@@ -1,13 +1,17 @@
-"""`keepwhole status`: how full the context window is with tool results, the three thresholds, and the input's cost."""
+"""`keepwhole status`: how full the context window is, the three thresholds, the input's cost, the tools declared."""
 
 import argparse
+from typing import Any, Literal, NamedTuple
 
 from keepwhole.apps import request_figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.cli.declared_tools import print_declared
+from keepwhole.apps.declared_tools import ServerTools, session_tools
 from keepwhole.apps.stated_cost import StatedCost, state_cost
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
+from keepwhole.models.thresholds import Indicator
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
 
@@ -23,57 +27,98 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(act=status)
 
 
+class _Status(NamedTuple):
+    """What is printed of one session."""
+
+    session: str
+    results: int
+    counted: Literal["request", "results"]
+    """Whether the tokens are those of the last request, or of the results alone where no request is on record."""
+    tokens_whole: int
+    window: Indicator
+    cost: StatedCost | None
+    declared: list[ServerTools]
+
+
 def status(args: argparse.Namespace) -> int:
     """Show the indicator of one session."""
     context = CommandContext(args)
-    info = context.current_session()
-    shown: dict[str, int] = {}
-    whole = 0
-    for row in context.store.rows(info.name, kind=("result", "decision"), light=True):
+    try:
+        found = _read(context, args.model)
+    finally:
+        context.close()
+    if args.json:
+        screen.print_json(_as_dict(found))
+    else:
+        _print(found, f"policy {context.settings.policy}, {context.settings.mode}")
+    return 0
+
+
+def _read(context: CommandContext, model: str | None) -> _Status:
+    info, settings = context.current_session(), context.settings
+    chars = _result_chars(context, info.name)
+    steps = request_figures.turns(RequestLog(context.session(info.name)).all())
+    if steps:
+        shown, whole = (round(size) for size in request_figures.sizes(steps[-1]))
+    else:
+        shown, whole = (estimate_from_length(sum(each[at] for each in chars.values())) for at in (0, 1))
+    window = profile_for(model or (steps[-1].request.model if steps else None), settings.models).window
+    return _Status(
+        info.name,
+        len(chars),
+        "request" if steps else "results",
+        whole,
+        settings.thresholds.indicator(shown, window),
+        _cost(context, steps),
+        session_tools(context.store, info.name, steps),
+    )
+
+
+def _result_chars(context: CommandContext, session: str) -> dict[str, tuple[int, int]]:
+    """The characters of each result as it is shown and as it came, by its id."""
+    found: dict[str, tuple[int, int]] = {}
+    for row in context.store.rows(session, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         if entry.kind == "result":
-            shown[row.trace_id] = entry.facts.chars
-            whole += entry.facts.chars
-        elif entry.kind == "decision":
-            shown[row.trace_id] = decision_of(row).shown_chars
-    steps = request_figures.turns(RequestLog(context.session(info.name)).all())
-    cost = _cost(context, steps)
-    context.close()
-    settings = context.settings
-    last = steps[-1].request if steps else None
-    model = args.model or (last.model if last is not None else None)
-    window = profile_for(model, settings.models).window
-    tokens, tokens_whole = estimate_from_length(sum(shown.values())), estimate_from_length(whole)
-    counted = "results" if last is None else "request"
-    if steps:
-        tokens, tokens_whole = (round(size) for size in request_figures.sizes(steps[-1]))
-    state = settings.thresholds.indicator(tokens, window)
-    if args.json:
-        screen.print_json(
-            {
-                "session": info.name,
-                "results": len(shown),
-                "tokens_shown": state.tokens,
-                "tokens_whole": tokens_whole,
-                "window": window,
-                "share": state.share,
-                "level": state.level,
-                "thresholds": [line._asdict() for line in state.lines],
-                "counted": counted,
-                "input": None if cost is None else cost.as_dict,
-            }
-        )
-        return 0
+            found[row.trace_id] = entry.facts.chars, entry.facts.chars
+        elif row.trace_id in found:
+            found[row.trace_id] = decision_of(row).shown_chars, found[row.trace_id][1]
+    return found
+
+
+def _as_dict(found: _Status) -> dict[str, Any]:
+    return {
+        "session": found.session,
+        "results": found.results,
+        "tokens_shown": found.window.tokens,
+        "tokens_whole": found.tokens_whole,
+        "window": found.window.window,
+        "share": found.window.share,
+        "level": found.window.level,
+        "thresholds": [line._asdict() for line in found.window.lines],
+        "counted": found.counted,
+        "input": None if found.cost is None else found.cost.as_dict,
+        "declarations": [one._asdict() for one in found.declared],
+    }
+
+
+def _print(found: _Status, how: str) -> None:
+    state = found.window
     filled = min(_WIDTH, round(state.share * _WIDTH))
-    screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {settings.policy}, {settings.mode}")
-    screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
-    what = "The last request" if last is not None else "The results alone, since no request is on record"
-    screen.say(f"{what}: whole, that would be ≈ {tokens_whole:,} tokens.\n")
+    bar = "█" * filled + "·" * (_WIDTH - filled)
+    screen.say(f"{screen.bold(found.session)}  {found.results} results, {how}")
+    screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({state.share:.0%})")
+    is_request = found.counted == "request"
+    what = "The last request" if is_request else "The results alone, since no request is on record"
+    screen.say(f"{what}: whole, that would be ≈ {found.tokens_whole:,} tokens.\n")
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
-    if cost is not None:
-        screen.say(f"\nInput: {cost.sentence}.")
-    return 0
+    if found.cost is not None:
+        screen.say(f"\nInput: {found.cost.sentence}.")
+    if found.declared:
+        total = sum(one.tokens for one in found.declared)
+        screen.say(f"\nTool declarations: ≈ {total:,} tokens in every request, called or not.")
+        print_declared([(one, None) for one in found.declared])
 
 
 def _cost(context: CommandContext, steps: list[LoggedRequest]) -> StatedCost | None:

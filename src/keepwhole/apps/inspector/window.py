@@ -14,6 +14,7 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.tokens import estimate, estimate_from_length
 from keepwhole.policies.transcript import Transcript
+from keepwhole.wire.declarations import by_server, declarations_in
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import read_request
 
@@ -37,10 +38,12 @@ def parts_of_request(body: bytes) -> list[WindowPart]:
     if request is None:
         return []
     counts: dict[tuple[str, str], int] = {}
-    for kind, keys in (("system", ("system", "instructions")), ("overhead", ("tools",))):
-        for key in keys:
-            if request.fields.get(key):
-                _count(counts, kind, _LABELS[kind], estimate(_as_text(request.fields[key])))
+    for key in ("system", "instructions"):
+        if request.fields.get(key):
+            _count(counts, "system", _LABELS["system"], estimate(_as_text(request.fields[key])))
+    for server, tools in by_server(declarations_in(request.fields)).items():
+        label = f"{_LABELS['overhead']}: {showable(server)}" if server else _LABELS["overhead"]
+        _count(counts, "overhead", label, sum(one.tokens for one in tools))
     if isinstance(request.fields.get("input"), str):
         _count(counts, "user", _LABELS["user"], estimate(request.fields["input"]))
     transcript = Transcript()

@@ -50,6 +50,7 @@ class Calling:
         arguments: dict[str, Any] = params.get("arguments") or {}
         if name in NAMES:
             return await recall(self._session, name, arguments)
+        self._listing.refuse_tool(ctx, name)
         upstream, params["name"] = self._routes.inside(name)
         await self._listing.refuse_withheld(upstream, "tools/list", params["name"])
         try:

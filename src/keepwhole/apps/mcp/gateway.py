@@ -17,6 +17,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 
+from keepwhole.apps.mcp.allowed_tools import AllowedTools
 from keepwhole.apps.mcp.answers import valid_answer
 from keepwhole.apps.mcp.calls import Calling, Context
 from keepwhole.apps.mcp.clients import Clients
@@ -51,7 +52,8 @@ class Gateway:
         self.upstreams = [Upstream(spec, hooks, (connect or {}).get(spec.name)) for spec in file.servers]
         self._routes = Routes(self.upstreams, {})
         tools = session.tools("mcp") if recall else []
-        self._listing = Listing(self._routes, Pins(session.settings.home), file.pins, tools)
+        pins, allowed = Pins(session.settings.home), AllowedTools(file.allow)
+        self._listing = Listing(self._routes, pins, file.pins, allowed, tools)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator["Front"]:

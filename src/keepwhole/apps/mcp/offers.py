@@ -13,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
+from keepwhole.apps.mcp.allowed_tools import AllowedTools, client_name
 from keepwhole.apps.mcp.pins import Difference, Pins, pin_key
 from keepwhole.apps.mcp.recall_tools import TEMPLATE
 from keepwhole.apps.mcp.routes import Cursor, Routes, parsed_cursor
@@ -55,9 +56,12 @@ _KINDS = {
 class Listing:
     """Answers every kind of listing."""
 
-    def __init__(self, routes: Routes, pins: Pins, pinning: Pinning, tools: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, routes: Routes, pins: Pins, pinning: Pinning, allowed: AllowedTools, tools: list[dict[str, Any]]
+    ) -> None:
         """`tools` are Keepwhole's own."""
         self._routes, self._pins, self._pinning, self._tools = routes, pins, pinning, tools
+        self._allowed = allowed
         self._offered: set[tuple[Upstream, str, str]] = set()
 
     async def answer(self, ctx: ServerRequestContext[Any, Any], _: Any) -> dict[str, Any]:
@@ -69,7 +73,7 @@ class Listing:
         for number in range(at.server, len(self._routes.upstreams)):
             at = at if number == at.server else Cursor(number)
             found, following = await self._page(self._routes.upstreams[number], kind, at)
-            items += found
+            items += [item for item in found if kind.key != "tools" or self._allowed.is_allowed(ctx, item["name"])]
             if following is not None:
                 return {kind.key: items, "nextCursor": following.written()}
         ours = {"tools": self._tools, "resourceTemplates": [TEMPLATE]}
@@ -79,6 +83,13 @@ class Listing:
         """A server's instructions; none where they changed and changes are blocked."""
         differs = self._compare(upstream, "instructions", {"": instructions or ""}, is_last_page=True)
         return None if differs and self._pinning == "block" else instructions
+
+    def refuse_tool(self, ctx: ServerRequestContext[Any, Any], name: str) -> None:
+        """`MCPError` where a tool, by its name outside, is not on the client's list."""
+        if not self._allowed.is_allowed(ctx, name):
+            client = client_name(ctx)[:80] or "this client"
+            words = f"The tool `{name[:80]}` is not offered to {client}: `keepwhole.allow` in the file of servers."
+            raise MCPError(code=INVALID_PARAMS, message=words)
 
     async def refuse_withheld(self, upstream: Upstream, method: str, name: str) -> None:
         """`MCPError` where changes are blocked and this tool or prompt is not offered."""

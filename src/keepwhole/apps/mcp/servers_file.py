@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast
 
 from keepwhole.canonical.value import Value
@@ -49,6 +50,8 @@ class ServersFile(Value):
 
     servers: tuple[ServerSpec, ...]
     pins: Pinning = "warn"
+    allow: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """The tools that each client may use, by the client's name: patterns of names as the gateway lists them."""
 
 
 def read_servers(
@@ -65,7 +68,7 @@ def read_servers(
     passed = _passed(environ) if inherit else {}
     wanted = named if only is None else {only: named[only]}
     specs = tuple(_spec(path, name, entry, environ, passed) for name, entry in wanted.items())
-    return ServersFile(servers=specs, pins=_pinning(path, raw))
+    return ServersFile(servers=specs, pins=_pinning(path, raw), allow=_allow_lists(path, raw))
 
 
 def _object(path: str) -> dict[str, Any]:
@@ -79,12 +82,31 @@ def _object(path: str) -> dict[str, Any]:
     return cast("dict[str, Any]", raw)
 
 
-def _pinning(path: str, raw: dict[str, Any]) -> Pinning:
+def _own_settings(raw: dict[str, Any]) -> dict[str, Any]:
     own: Any = raw.get("keepwhole")
-    said: Any = cast("dict[str, Any]", own).get("pins", "warn") if isinstance(own, dict) else "warn"
+    return cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+
+
+def _pinning(path: str, raw: dict[str, Any]) -> Pinning:
+    said: Any = _own_settings(raw).get("pins", "warn")
     if said not in ("warn", "block"):
         raise ConfigError(f"`keepwhole.pins` in `{path}` is `warn` or `block`.")
     return said
+
+
+def _allow_lists(path: str, raw: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    said: Any = _own_settings(raw).get("allow", {})
+    lists = cast("dict[str, Any]", said) if isinstance(said, dict) else None
+    if lists is None or not all(map(_is_list_of_names, lists.values())):
+        raise ConfigError(
+            f"`keepwhole.allow` in `{path}` is a list of tools for each client, "
+            'such as `{"claude-code": ["git__*"], "*": ["git__git_log"]}`.'
+        )
+    return {client: tuple(names) for client, names in lists.items()}
+
+
+def _is_list_of_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in cast("list[Any]", value))
 
 
 def _passed(environ: Mapping[str, str]) -> dict[str, str]:
