@@ -25,8 +25,20 @@ from keepwhole.errors import KeepwholeError
 from keepwhole.replay.samples.files import write_samples as sample_logs
 from keepwhole.version import VERSION
 from tests.golden.doors import Clock, drawn, plain, seeded
+from tests.golden.doors import folder as doors_folder
 
-__all__ = ["SAMPLE", "VERSION", "CommandLine", "Page", "command_line", "page", "sample_logs", "sample_record"]
+__all__ = [
+    "SAMPLE",
+    "VERSION",
+    "CommandLine",
+    "Page",
+    "command_line",
+    "page",
+    "read_settings",
+    "sample_logs",
+    "sample_record",
+    "setting_names",
+]
 SAMPLE = "sample-harbour"
 _PATIENCE = 600.0
 
@@ -155,3 +167,24 @@ def page(folder: str) -> Iterator[Page]:
         opened = Page(folder)
         stack.callback(opened.close)
         yield opened
+
+
+def setting_names() -> list[str]:
+    """The settings, but for those that name places."""
+    names = [name for name, _, _ in config.flattened(config.load(home="/golden/home", environ={}))]
+    return [name for name in names if name not in ("home", "store", "blobs")]
+
+
+def read_settings(text: str, name: str = "", environment: Mapping[str, str] | None = None) -> Any:
+    """All settings that a file gives, or one of them with its source; or why it is refused."""
+    with doors_folder() as place:
+        path = os.path.join(place, "settings.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            found = config.load(path, environ={"HOME": place, **(environment or {})}, folder=place, home="/golden/home")
+        except KeepwholeError as error:
+            return str(error).replace(place, "/golden/folder")
+        rows = [(key, plain(value), source) for key, value, source in config.flattened(found)]
+        chosen = [row for row in rows if not name or row[0] == name]
+        return json.loads(json.dumps(chosen).replace(place, "/golden/folder"))

@@ -2,7 +2,20 @@
 
 from collections.abc import Callable
 
-from tests.golden import adapters, commands, doors, exchanges, keeps, rare_events, recalls, session_life, views
+from tests.golden import (
+    adapters,
+    commands,
+    cuts,
+    doors,
+    exchanges,
+    keeps,
+    rare_events,
+    recall_edges,
+    recalls,
+    session_life,
+    setting_values,
+    views,
+)
 from tests.golden.recorder import Recorder, Recording
 
 GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
@@ -14,6 +27,9 @@ GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
     **recalls.GROUPS,
     **rare_events.GROUPS,
     **commands.GROUPS,
+    **cuts.GROUPS,
+    **recall_edges.GROUPS,
+    **setting_values.GROUPS,
 }
 
 

@@ -5,9 +5,9 @@ Mutants that change nothing anybody could notice are rows of `equivalent.txt`, e
 What survived is written to `.mutants/survived-S.txt`; `--again` tries those alone.
 
 The closest tests are found by a map of which test runs which line; `python -m tests.mutants --map` makes it, in
-`.mutants/map`. Test files that have changed since are run whole; `--map FILES` records these anew and leaves the rest
-of the map as it is. `--by-name` does without a map. `--only PATTERN` draws from the files alone whose path has a match.
-`--unbroken` breaks nothing: what is caught then, a test has caught that fails by itself.
+`.mutants/map`. Test files that have changed since are run whole; `--map FILES` records these, or single tests, anew and
+leaves the rest of the map as it is. `--by-name` does without a map. `--only PATTERN` draws from the files alone whose
+path has a match. `--unbroken` breaks nothing: what is caught then, a test has caught that fails by itself.
 """
 
 import argparse

@@ -70,19 +70,19 @@ def make_map(folder: Path, jobs: int, files: Sequence[str] = ()) -> None:
             return
         with tempfile.TemporaryDirectory(prefix="mutants_") as part:
             record(tree, Path(part), *arguments)
-            merge(folder, Path(part), {Path(name).as_posix() for name in files})
+            merge(folder, Path(part), set(files))
 
 
 def merge(folder: Path, part: Path, files: Collection[str]) -> None:
-    """Put what was recorded of some files in the place of what a map has of them."""
+    """Put what was recorded of some files, or single tests, in the place of what a map has of them."""
     with closing(sqlite3.connect(folder / "lines")) as joined:
         joined.execute("ATTACH ? AS part", (str(part / "lines"),))
         with joined:
             for name in files:
-                joined.execute("DELETE FROM ran WHERE test LIKE ?", (f"{name}::%",))
+                joined.execute("DELETE FROM ran WHERE test = ? OR test LIKE ?", (name, f"{name}::%"))
             joined.execute("INSERT INTO main.ran SELECT * FROM part.ran")
     seconds = json.loads((folder / "tests.json").read_text(encoding="utf-8"))
-    kept = {test: its for test, its in seconds.items() if test.partition("::")[0] not in files}
+    kept = {test: its for test, its in seconds.items() if test not in files and test.partition("::")[0] not in files}
     digests = json.loads((folder / "files.json").read_text(encoding="utf-8"))
     for name, before in (("tests.json", kept), ("files.json", digests)):
         added = json.loads((part / name).read_text(encoding="utf-8"))

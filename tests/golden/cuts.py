@@ -1,0 +1,54 @@
+"""Scenarios of cutting: every strategy over short peculiar texts, at many budgets and under every option."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.golden import cut_doors
+from tests.golden.edge_texts import TEXTS
+from tests.golden.recorder import Recorder
+
+_BUDGETS = (0, 40, 75, 110, 160, 256, 333, 500, 801, 1_300)
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "question": {"question": "Which customs invoice failed at `quay.py` line 12?"},
+    "ratio": {"head_ratio": 0.2},
+    "capped": {"line_cap": 60, "pattern": "customs|crane"},
+    "few": {"max_lines": 5, "side": "both", "max_depth": 2, "keep_keys": ("note", "items", "name")},
+    "tail": {"max_lines": 9, "side": "tail", "max_depth": 1},
+}
+
+
+def strategies(out: Recorder) -> None:
+    """Each strategy at each budget."""
+    for name, text in TEXTS.items():
+        for strategy in cut_doors.STRATEGY_NAMES:
+            found = [cut_doors.cut(strategy, text, budget) for budget in _BUDGETS]
+            out.add(f"cuts/{name}/{strategy}", found)
+
+
+def options(out: Recorder) -> None:
+    """Each strategy under each option."""
+    for name, text in TEXTS.items():
+        for label, given in _OPTIONS.items():
+            found = [
+                cut_doors.cut(strategy, text, budget, **given)
+                for strategy in cut_doors.STRATEGY_NAMES
+                for budget in (120, 420, 900)
+            ]
+            out.add(f"cuts/{name}/with-{label}", found)
+
+
+def views(out: Recorder) -> None:
+    """What is shown, with notices, and why; and single functions."""
+    for name, text in TEXTS.items():
+        for trusted in (False, True):
+            found = [cut_doors.view(text, limit, trusted=trusted) for limit in (256, 400, 1_000)]
+            out.add(f"cut-views/{name}/{'trusted' if trusted else 'plain'}", found)
+        out.add(f"cut-views/{name}/question", cut_doors.view(text, 500, question="customs invoice 12"))
+        out.add(f"cut-views/{name}/preview", cut_doors.view(text, 256, artifact_threshold=300, preview_limit=300))
+        out.add(f"cut-views/{name}/about", cut_doors.about(text))
+
+
+GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
+    "cuts": [strategies, options],
+    "cut-views": [views],
+}
