@@ -28,6 +28,7 @@ from tests.golden.doors import Clock, drawn, plain, seeded
 from tests.golden.doors import folder as doors_folder
 
 __all__ = [
+    "FOLDER",
     "SAMPLE",
     "VERSION",
     "CommandLine",
@@ -40,6 +41,7 @@ __all__ = [
     "setting_names",
 ]
 SAMPLE = "sample-harbour"
+FOLDER = config.FOLDER
 _PATIENCE = 600.0
 
 

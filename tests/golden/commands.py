@@ -3,13 +3,24 @@
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.golden import doors
-from tests.golden.app_doors import SAMPLE, VERSION, CommandLine, Page, command_line, page, sample_logs, sample_record
+from tests.golden.app_doors import (
+    FOLDER,
+    SAMPLE,
+    VERSION,
+    CommandLine,
+    Page,
+    command_line,
+    page,
+    sample_logs,
+    sample_record,
+)
 from tests.golden.recorder import Recorder
 from tests.golden.texts import KINDS, binary, text
 
@@ -21,6 +32,7 @@ class _Printed:
 
     def __init__(self, out: Recorder, name: str, run: CommandLine) -> None:
         self._out, self._name, self._run, self._times = out, name, run, Counter[str]()
+        self.added: list[str] = []
 
     def __call__(self, *words: str, given: bytes = b"", is_terminal: bool = False) -> dict[str, Any]:
         done = self._run(*words, given=given, is_terminal=is_terminal)
@@ -32,6 +44,7 @@ class _Printed:
     def add(self, name: str, value: Any) -> None:
         """Record something else that a command left."""
         self._out.add(f"{self._name}/{name}", value)
+        self.added.append(name)
 
     def both(self, *words: str, given: bytes = b"") -> None:
         """As text, as text on a terminal, and for programs."""
@@ -190,6 +203,95 @@ def _import(said: _Printed, run: CommandLine) -> None:
     said.add("page", (work / "page.html").read_bytes())
 
 
+def copying(out: Recorder) -> None:
+    """Whole records: copied, backed up, restored."""
+    _in_folder(out, "cli-files/copying", _copy)
+
+
+def _copy(said: _Printed, run: CommandLine) -> None:
+    sample_record(run.folder, run.clock, bugs=2)
+    for kind in ("log", "json", "huge_lines"):
+        run("keep", "--tool", f"read_{kind}", given=text(kind, 50_000).encode())
+    run("store", "backup", "backup")  # its size depends on how well the names of folders compress
+    said.both("store", "copy", FOLDER, "other")
+    said.both("store", "copy", FOLDER, "some", "--session", SAMPLE, "--quick")
+    said("store", "copy", FOLDER, "none", "--session", "absent")
+    said("store", "copy", "absent", "none")
+    said.both("store", "restore", "backup", "--into", "restored")
+    said.both("store", "restore", "backup", "--into", "part", "--session", "shell")
+    said("store", "restore", "absent")
+    said("store", "restore", "backup", "--into", "none", "--session", "absent")
+    artifact = run.json("artifacts", "list", "--session", "shell")[0]["id"]
+    said("forget", artifact, "--yes", "--json")
+    said("sessions", "purge", SAMPLE, "--yes", "--json")
+    said.both("store", "copy", FOLDER, "other")
+    said.both("store", "copy", FOLDER, "other", "--yes")
+    said.both("store", "restore", "backup")
+    said.both("store", "restore", "backup", "--erased")
+    said("sessions", "export", "shell", "-o", "archive")
+    said("sessions", "import", "archive", "--as", "second", "--json")
+    Path(run.folder, "work", "cut").write_bytes(Path(run.folder, "work", "backup").read_bytes()[:-900])
+    said.both("store", "restore", "cut", "--into", "broken")
+    said("store", "migrate")
+
+
+def connecting(out: Recorder) -> None:
+    """Hooks of clients, files of MCP servers, and what the files of a folder may decide."""
+    with doors.folder() as folder:
+        out.replace(folder, doors.PLACEHOLDER)
+        out.replace(doors.own_command(), "COMMAND")
+        out.replace(sys.executable, "PYTHON")
+        with command_line(folder, "cli-files/connecting") as run:
+            _connect(_Printed(out, "cli-files/connecting", run), run)
+            _wrap_servers(_Printed(out, "cli-files/servers", run), Path(folder, "work"))
+
+
+def _connect(said: _Printed, run: CommandLine) -> None:
+    home = Path(run.folder)
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text('{"theme": "dark", "hooks": {"Stop": []}}\n')
+    for client in ("claude-code", "codex", "opencode"):
+        for scope in ("user", "project"):
+            for act in ("status", "install", "install", "status", "uninstall", "uninstall", "status"):
+                said("hook", act, client, "--scope", scope)
+                if act == "install":
+                    said.add(f"{client}-{scope}-{len(said.added)}", _files(home))
+    work = home / "work"
+    (work / "keepwhole.yaml").write_text("store: postgresql://db.example/x\nmode: shadow\n")
+    for words in ((), ("--list",), ("--yes",), ("--list",), ("--revoke",), ("--list",)):
+        said("trust", *words)
+    said("trust", given=b"y\n", is_terminal=True)
+    said("trust", given=b"n\n", is_terminal=True)
+    (work / "keepwhole.yaml").unlink()
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """The small files below a folder, by their names, but for the record's."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and FOLDER not in path.parts)
+    return {str(path.relative_to(folder)): path.read_text("utf-8", "replace") for path in paths}
+
+
+_SERVERS = {
+    "git": {"command": "uvx", "args": ["mcp-server-git", "--repository", "."], "env": {"A": "b"}},
+    "far": {"type": "http", "url": "https://mcp.example/mcp"},
+    "keyed": {"url": "https://mcp.example/key", "headers": {"Authorization": "Bearer x"}},
+    "odd": {"nothing": True},
+}
+
+
+def _wrap_servers(said: _Printed, work: Path) -> None:
+    for label, indent in (("flat", None), ("two", 2), ("tab", "\t")):
+        path = work / f"{label}.json"
+        path.write_text(json.dumps({"before": 1, "mcpServers": _SERVERS, "after": [2]}, indent=indent))
+        for words in (("wrap",), ("wrap",), ("wrap", "--all"), ("unwrap",), ("unwrap",)):
+            said("mcp-gateway", words[0], path.name, *words[1:])
+            said.add(f"{label}-{len(said.added)}", path.read_text())
+    (work / "list.json").write_text("[]")
+    for name in ("list.json", "absent.json"):
+        said("mcp-gateway", "wrap", name)
+        said("mcp-gateway", "unwrap", name)
+
+
 def looking(out: Recorder) -> None:
     """Every address of the page, over the made-up session."""
     with doors.folder() as folder, command_line(folder, "inspector") as run:
@@ -257,5 +359,6 @@ class _Looked:
 GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
     "cli": [reading, writing],
     "cli-logs": [importing],
+    "cli-files": [copying, connecting],
     "inspector": [looking],
 }

@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,7 @@ from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.rolling import RollingContext
 from keepwhole.policies.transcript import Name, Transcript
 from keepwhole.recall import tools
+from keepwhole.recall.scan import Scan
 from keepwhole.record.log_import import import_run
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.standalone import rolling
@@ -90,8 +92,9 @@ def seeded(seed: str) -> Callable[[int], bytes]:
 @contextmanager
 def unhurried() -> Iterator[None]:
     """Searches look at everything however busy the machine is, and the environment says nothing."""
-    before, kept = tools._SEARCH_SECONDS, dict(os.environ)
+    before, kept, scanning = tools._SEARCH_SECONDS, dict(os.environ), Scan.__init__.__defaults__
     tools._SEARCH_SECONDS = 600
+    Scan.__init__.__defaults__ = (600.0, time.monotonic)
     logging.disable()
     for name in [name for name in os.environ if name.startswith(("KEEPWHOLE_", "KEEPWHOLE_"))]:
         del os.environ[name]
@@ -100,6 +103,7 @@ def unhurried() -> Iterator[None]:
     finally:
         logging.disable(logging.NOTSET)
         tools._SEARCH_SECONDS = before
+        Scan.__init__.__defaults__ = scanning
         os.environ.clear()
         os.environ.update(kept)
 
