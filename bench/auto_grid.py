@@ -97,7 +97,8 @@ class LeaveCut(NamedAuto):
         asked = _task(transcript, item) if self._by == "task" else _reaction(transcript, item)
         limits = with_cap(limits, self._chars, len(item.text))
         limits = limits.replace(options=limits.options.replace(question=asked))
-        shown = present(TextSource(item.text), as_arriving(item).artifact, limits, STRATEGIES)
+        source = TextSource(item.text)
+        shown = present(source, as_arriving(item, source).artifact, limits, STRATEGIES)
         if shown.cut is None:
             return choice
         return Choice(item.number, "aged", shown.cut, estimate(shown.content), shown.metadata.strategy_used)

@@ -31,6 +31,7 @@ HARMFUL: dict[str, Any] = {
     "proxy.max_body": 1,
     "proxy.max_connections": 1,
     "proxy.patience": 1,
+    "proxy.client_files": True,
 }
 """A value for every setting that a project file may not decide; a new setting belongs here or is tuning."""
 TUNING = (

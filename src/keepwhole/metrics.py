@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 from keepwhole.canonical.entry import Decision, Entry, Result
+from keepwhole.truncation import client_cut
 
 MARKER = "truncation_marker"
 _MOST_RESULTS = 100_000
@@ -95,6 +96,11 @@ class Metrics:
     def _observe_decision(self, decision: Decision) -> None:
         known = self._results.get(decision.trace_id)
         call, shown, was_cut = known or _Shown(_UNKNOWN, decision.shown_chars)
+        if decision.rule == client_cut.RULE:  # it was never sent otherwise
+            self.chars_in_total += decision.shown_chars - shown
+            self.chars_out_total += decision.shown_chars - shown
+            _remember(self._results, decision.trace_id, _Shown(call, decision.shown_chars, was_cut))
+            return
         key = (call.tool, decision.strategy)
         if key not in self.truncations_total and len(self.truncations_total) >= _MOST_TOOLS:
             key = (_OTHERS, decision.strategy)

@@ -31,6 +31,9 @@ class ProxySettings(SettingsSection):
     """Most clients at a time."""
     patience: Count = 600
     """Seconds that an upstream may be silent."""
+    client_files: bool = False
+    """Whether all clients run on this machine as this user: then what they cut is read from the files that they save it
+    in. `keepwhole wrap` always does, since it starts the client."""
 
     def _check(self) -> None:
         super()._check()

@@ -3,7 +3,8 @@
 from typing import Any
 
 from keepwhole import MemoryStore, Session
-from keepwhole.conversation.branch import Branch, State
+from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.seen_result import State
 from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.settings import AutoSettings

@@ -32,4 +32,15 @@ CLAUDE_CODE = ClientFacts(
     ),
     saved_outputs=(ClientFiles(_PROJECTS, ("*/tool-results/*",)),),
     saved_to=r"(?:Full output saved to: |Output has been saved to )(.+?)\.?(?=\n|$|\. )",
+    cut_forms=(
+        r"\A<persisted-output>\nOutput too large \((?P<size>[\d.]{1,12} ?(?:[KMG]B|bytes))\)\. "
+        r"Full output saved to: (?P<path>[^\n]{1,4096})\n\nPreview \(first [^()\n]{1,20}\):\n"
+        r"(?P<head>.{500,2000}?)(?:\n\.\.\.)?\n</persisted-output>",
+        r"\A<persisted-output>\nOutput too large \(",
+        r"\AExit code \d{1,3}\n.{1,20000}\n\n\.\.\. \[\d{1,12} characters truncated\] \.\.\.\n\n",
+        r"\A(?:<system-reminder>)?\[Truncated: PARTIAL view",
+        r"<system-reminder>\s{0,9}\[Truncated: PARTIAL view[^\n]{0,400}\s{0,9}</system-reminder>\s{0,9}(?:\Z|<)",
+        r"\A.{0,400}Error: result \([\d,]{1,20} characters[^()\n]{0,60}\) exceeds maximum allowed tokens\. "
+        r"Output has been saved to ",
+    ),
 )

@@ -27,4 +27,10 @@ CODEX = ClientFacts(
         ClientFiles(_SETTINGS._replace(below="sessions"), _LOGS),
         ClientFiles(_SETTINGS._replace(below="archived_sessions"), _LOGS),
     ),
+    cut_forms=(
+        r"\A(?:[^\n]{0,200}\n){0,8}?Warning: truncated output \(original token count: \d{1,12}\)\n"
+        r"Total output lines: (?P<lines>\d{1,12})\n\n"
+        r"(?P<head>.{500,}?)\u2026\d{1,12} tokens truncated\u2026(?P<tail>.{500,})\Z",
+        r"\A(?:[^\n]{0,200}\n){0,8}?Warning: truncated output \(original token count: \d",
+    ),
 )

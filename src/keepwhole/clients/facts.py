@@ -84,6 +84,10 @@ class ClientFacts(NamedTuple):
     """Its logs of sessions."""
     saved_outputs: tuple[ClientFiles, ...] = ()
     """The files in which it saves outputs whole that it cuts."""
+    cut_forms: tuple[str, ...] = ()
+    """How a result reads from its beginning that it cut: regular expressions in which `.` is any character. The groups
+    `head` and `tail` are the parts of the original, `path` the file that has it, `size` and `lines` what is said of
+    it. A form without `head` and `tail` only tells that a result was cut."""
     saved_to: str = ""
     """A regular expression for the words of a cut result that name such a file; its group 1 is the path."""
 

@@ -17,4 +17,7 @@ GEMINI_CLI = ClientFacts(
     logs=(ClientFiles(_CHATS, ("*/chats/*.jsonl", "*/chats/*.json")),),
     saved_outputs=(ClientFiles(_CHATS, ("*/tool-outputs/*",)),),
     saved_to=r"For full output see: (.+)",
+    cut_forms=(
+        r"\AOutput too large\. Showing first [\d,]{1,20} and last [\d,]{1,20} characters\. For full output see: ",
+    ),
 )

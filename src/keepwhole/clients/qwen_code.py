@@ -9,4 +9,5 @@ QWEN_CODE = ClientFacts(
     versions=("0.24.4",),
     cut_marks=(Mark("truncated", r"tool output was too large and has been truncated"),),
     cleared_marks=(r"\[old tool result content cleared\]",),
+    cut_forms=(r"\ATool output was too large and has been truncated",),
 )

@@ -6,11 +6,15 @@ the messages that are new. Every result in them is a `SeenResult`, and lives lik
 
     state     in the messages as   on record   sent as          goes on to
     NEW       the client sent it   no          the whole text   KEPT, DECIDED (recorded, by this or another process)
-    KEPT      the client sent it   yes         the whole text   DECIDED (a decision is recorded), GONE
+    KEPT      the client sent it   yes         as it came       DECIDED (a decision is recorded), GONE
     DECIDED   the client sent it   yes         its decision     DECIDED (another decision), GONE
     GONE      the client sent it   yes         nothing          KEPT, DECIDED (a fork makes the summary not fit)
 
     (any state ends when the client takes the message back)
+
+A result that the client itself had cut lives the same life: it is sent as it came. Where the original is known
+(`originals`), that is what is on record, with the client's text as its first decision, by the rule `client`; what
+Keepwhole shows of it later is a cut of the original.
 
 Example. Step 1 sends the results r0 and r1: both NEW. The plan caps r1. One append records both results and the
 decision about r1: r0 is KEPT, r1 DECIDED, and only now is the message edited. Ten steps later a batch ages r0: one
@@ -29,26 +33,25 @@ what is chosen (`plan`), in which order (`pipeline`).
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import Enum
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from keepwhole.canonical.message import Message, Path, ResultText
-from keepwhole.conversation.context import BranchContext
+from keepwhole.conversation.context import BranchContext, FindOriginal
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
+from keepwhole.conversation.seen_result import Identified, SeenResult, identify
 from keepwhole.conversation.summary import BranchSummary, RecordedSummary
 from keepwhole.errors import Overtaken, StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
-from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown_text
+from keepwhole.policies.policy import CLIENT, SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown_text
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import recall_at_tail
 from keepwhole.record.arrival import NewResult, add_results
-from keepwhole.record.journal import ResultMatch
+from keepwhole.record.journal import ResultMatch, digest_of_text
 from keepwhole.record.known_result import KnownResult
-from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import Draft
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import alike, apply, copied
@@ -56,39 +59,6 @@ from keepwhole.wire.summary import SummaryPlaces, places_around, with_summary
 
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
-
-
-class State(Enum):
-    """Where a result is in its life; see the table above."""
-
-    NEW = "new"
-    KEPT = "kept"
-    DECIDED = "decided"
-    GONE = "gone"
-
-
-class SeenResult:
-    """One result in the messages of a branch."""
-
-    __slots__ = ("came", "item", "known", "text")
-
-    def __init__(self, item: Item, came: str) -> None:
-        self.item = item
-        """The result as policies see it: always the whole original."""
-        self.came = came
-        """The text that the client sent: the original, or one of our views of it."""
-        self.known: KnownResult | None = None
-        """The result on record."""
-        self.text: str | None = None
-        """What is sent in its place, where that is not what came."""
-
-    def state(self, decisions: TrackedChoices) -> State:
-        """Where it is in its life."""
-        if self.known is None:
-            return State.NEW
-        if self.item.gone:
-            return State.GONE
-        return State.DECIDED if self.item.number in decisions else State.KEPT
 
 
 class Changes(NamedTuple):
@@ -195,45 +165,35 @@ class Branch:
         identified = [self._identify(returned, next(matches)) for returned in message.returned]
         arrived = [found for found in identified if found is not None]
         if len(arrived) != len(message.returned):
-            paths = {returned.path for returned, _, _ in arrived}
+            paths = {one.returned.path for one in arrived}
             foreign = sum(estimate(each.text) for each in message.returned if each.path not in paths)
             message = message._replace(other=message.other + foreign)
         if message.returned:
-            message = message._replace(returned=tuple(returned for returned, _, _ in arrived))
+            message = message._replace(returned=tuple(one.returned for one in arrived))
         self.transcript.extend((message,))
         items = self.transcript.items[len(self._results) :]
-        added = [SeenResult(item, came) for item, (_, came, _) in zip(items, arrived, strict=True)]
+        added = [SeenResult(item, one.came) for item, one in zip(items, arrived, strict=True)]
         self._results += added
-        for seen, (_, _, known) in zip(added, arrived, strict=True):
+        for seen, one in zip(added, arrived, strict=True):
             self.decisions.open[seen.item.number] = None
-            if known is not None:
-                self._recognize(seen, known)
+            seen.client_original = one.original
+            if one.known is not None:
+                self._recognize(seen, one.known, is_client_cut=one.is_client_cut)
             else:
                 self._new[seen.item.number] = seen
 
-    def _identify(
-        self, returned: ResultText, match: ResultMatch | None
-    ) -> tuple[ResultText, str, KnownResult | None] | None:
-        """A result with its original text, the text that came, and the result on record that it is.
-
-        None for a text that the client cut from a result on record: it is the client's decision, not a result.
-        """
-        journal = self.context.journal
-        if match is None:
-            is_cut = journal.is_foreign_cut(returned.call_id, returned.text)
-            return None if is_cut else (returned, returned.text, None)
-        if match.is_whole:
-            return returned, returned.text, match.known
+    def _identify(self, returned: ResultText, match: ResultMatch | None) -> Identified | None:
+        """What a text in a message is; None for one that is no result, or cannot be read now."""
         try:
-            original = journal.original_text(match.known)
+            return identify(self.context.journal, returned, match)
         except StoreError:
             self._is_blind = True
             return None
-        return None if original is None else (returned._replace(text=original), returned.text, match.known)
 
-    def _recognize(self, seen: SeenResult, known: KnownResult) -> None:
+    def _recognize(self, seen: SeenResult, known: KnownResult, *, is_client_cut: bool) -> None:
         """NEW → KEPT or DECIDED: the result is on record."""
-        seen.known = known
+        whole = self.context.journal.whole_text(known) if is_client_cut else None
+        seen.recognize(self.context.writer.store, known, whole)
         seen.item.name = self.context.writer.name_of(known.result.trace_id, known.result.artifact_id)
         seen.item.is_error = seen.item.is_error or known.result.is_error  # what `keep` was told, no message repeats
         self._new.pop(seen.item.number, None)
@@ -245,25 +205,31 @@ class Branch:
             seen = self._results[item.number]
             match = self.context.journal.match(item.returned.call_id, seen.came)
             if match is not None:
-                self._recognize(seen, match.known)
+                self._recognize(seen, match.known, is_client_cut=match.is_client_cut)
 
     def apply_decisions(self) -> list[int]:
-        """Apply the decisions that were recorded since, by any process; return the results they are about."""
+        """Apply the decisions that were recorded since, by any process; return the results that they change."""
         decided = self.context.journal.decided
         trace_ids = dict.fromkeys(decided[self._decisions_read :])
-        changed = [seen for trace_id in trace_ids for seen in self._by_trace.get(trace_id, ())]
-        for seen in changed:
-            self._apply_decision(seen)
+        about = [seen for trace_id in trace_ids for seen in self._by_trace.get(trace_id, ())]
+        changed = [seen for seen in about if self._apply_decision(seen)]
         self._decisions_read = len(decided)
         return [seen.item.number for seen in changed]
 
-    def _apply_decision(self, seen: SeenResult) -> None:
-        """KEPT or DECIDED → DECIDED: show the result as its newest decision says."""
+    def _apply_decision(self, seen: SeenResult) -> bool:
+        """KEPT or DECIDED → DECIDED: show the result as its newest decision says; return whether there is one of ours.
+
+        What the client decided itself is sent as it came.
+        """
         if seen.known is None or seen.known.decision is None:
-            return
+            return False
         decision, cut = seen.known.decision
+        if decision.rule == CLIENT and digest_of_text(seen.came).hex() == decision.shown_digest:
+            return False
         self.context.lay_out_again(seen.known.result.trace_id, cut)
-        self._show(seen, Choice(seen.item.number, decision.rule, cut, 0, decision.strategy))
+        with suppress(StoreError):  # what cannot be read is sent as it came
+            self._show(seen, Choice(seen.item.number, decision.rule, cut, 0, decision.strategy))
+        return True
 
     def _forget(self, length: int) -> None:
         """Forget the messages from `length` on: the client took them back."""
@@ -272,6 +238,7 @@ class Branch:
             self.decisions.drop(seen.item)
             self.decisions.open.pop(seen.item.number, None)
             self._new.pop(seen.item.number, None)
+            seen.drop_original(self.context.writer.store)
         del self._results[left:]
         self.transcript.cut_back(length)
         first = len(self._messages) - len(self._copies)
@@ -287,6 +254,16 @@ class Branch:
                 self._by_trace.setdefault(seen.item.name.trace_id, []).append(seen)
 
     # Deciding
+
+    def take_originals(self, find: FindOriginal) -> None:
+        """Store what the client cut new results from, where it saved that."""
+        for seen in self._new.values() if self.mode != "count" else ():
+            seen.look_up(self.context.writer, find)
+
+    @property
+    def may_postpone(self) -> bool:
+        """Whether new results may be sent before they are recorded: not where a body is stored already for one."""
+        return self.mode != "count" and not any(seen.client_original for seen in self._new.values())
 
     def known(self, number: int) -> KnownResult | None:
         """The result on record, by its number; None where it is not on record."""
@@ -331,9 +308,8 @@ class Branch:
             known.append(one)
         own = {one.result.trace_id for one in known}
         together = self.context.journal.decisions_with(max(one.seq for one in known))
-        self._changed.update(
-            seen.item.number for name in together if name not in own for seen in self._by_trace.get(name, ())
-        )
+        others = (seen for name in together if name not in own for seen in self._by_trace.get(name, ()))
+        self._changed.update(seen.item.number for seen in others if seen.item.number in self.decisions)
         return True
 
     def postpone(self, fresh: Sequence[Item]) -> None:
@@ -406,7 +382,8 @@ class Branch:
 
     def _record(self, fresh: Sequence[Item], plan: Plan, after: int | None) -> None:
         at = self.context.writer.now()
-        batch = [self._decision(choice, at) for choice in plan.batch]
+        batch = [draft for seen in self._results if (draft := seen.client_decision(at)) is not None]
+        batch += [self._decision(choice, at) for choice in plan.batch]
         if fresh:
             self._record_results(fresh, plan.arrivals, batch, after)
         elif batch:
@@ -470,13 +447,10 @@ class Branch:
 
     def _new_result(self, item: Item, choice: Choice | None, at: int) -> NewResult:
         decision = None if choice is None else self._decision(choice, at)
-        return NewResult(self.context.result_of(item, at), item.text, decision)
+        return self._results[item.number].as_new(self.context.result_of(item, at), decision)
 
     def _decision(self, choice: Choice, at: int) -> Draft:
-        item = self.transcript.items[choice.number]
-        assert item.name is not None, "a result is named before anything is decided about it"
-        text = shown_text(item, choice)
-        return decision_draft(item.name.trace_id, at, choice.rule, choice.strategy, choice.cut, text)
+        return self.context.decision_of(self.transcript.items[choice.number], choice, at)
 
     def _show_unrecorded(self, plan: Plan) -> None:
         """Show what would be shown, where nothing is recorded."""
@@ -572,6 +546,7 @@ class Branch:
             window=situation.profile.window,
             new_results=self.changes.recorded,
             new_decisions=len(self._changed) + self.changes.summaries,
+            cut_by_client=sum(seen.is_known_cut for seen in self._results),
             unstored=self.changes.unstored,
             repaired=self._pairs.repaired,
             skipped=len(self._unedited),

@@ -12,14 +12,16 @@ from typing import NamedTuple
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import StoreError
+from keepwhole.logs.client_originals import FindOriginal as FindOriginal
 from keepwhole.models.thresholds import Thresholds
-from keepwhole.policies.policy import Summarizer
+from keepwhole.policies.policy import Choice, Summarizer, shown_text
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item
 from keepwhole.record.arrival import flags_of
 from keepwhole.record.journal import Journal
-from keepwhole.record.writer import SessionWriter
+from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.protocol import Draft
+from keepwhole.store.stored_text import StoredText
 from keepwhole.truncation.cut import Cut
 
 
@@ -55,8 +57,14 @@ class BranchContext(NamedTuple):
             call_id=item.returned.call_id,
             is_error=item.is_error,
             turn=item.turn,
-            flags=flags_of(item.text),
+            flags=flags_of(item.text) if item.original is None else (),
         )
+
+    def decision_of(self, item: Item, choice: Choice, at: int) -> Draft:
+        """The entry that records a choice about a result."""
+        assert item.name is not None, "a result is named before anything is decided about it"
+        text = shown_text(item, choice)
+        return decision_draft(item.name.trace_id, at, choice.rule, choice.strategy, choice.cut, text)
 
     def lay_out(self, item: Item, is_recorded: bool) -> bool:
         """Write the file that a notice about a result names; return whether the notice may name it."""
@@ -67,7 +75,7 @@ class BranchContext(NamedTuple):
             if is_recorded:
                 links.lay_out_kept(self.writer.store, item.name.trace_id)
             else:
-                links.lay_out(item.name.trace_id, lambda: (encode(item.text)[0],))
+                links.lay_out(item.name.trace_id, lambda: _bytes_of(item))
         except StoreError:
             return False
         return True
@@ -88,6 +96,11 @@ class BranchContext(NamedTuple):
         if path in cut.above + cut.below and not os.path.exists(path):
             with suppress(StoreError):
                 self.writer.links.lay_out_kept(self.writer.store, trace_id)
+
+
+def _bytes_of(item: Item) -> Iterable[bytes]:
+    """The whole of a result."""
+    return item.original.stream() if isinstance(item.original, StoredText) else (encode(item.text)[0],)
 
 
 class ViewMode(NamedTuple):
@@ -116,6 +129,8 @@ class ViewMode(NamedTuple):
     """Whether they are put there only once something is left out: that changes the prompt from its beginning on."""
     is_record_read: bool | None = None
     """Whether the record could be read just now; None where it is still to be read."""
+    find_original: FindOriginal | None = None
+    """Opens what the client saved of a result that it cut; None where the client's files are not to be read."""
 
     @property
     def shows_whole(self) -> bool:

@@ -66,10 +66,12 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
 
 def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
     """Plan how new results are shown and what ages, and record it: in one append, and only if nobody else was first."""
+    if view.mode.find_original is not None:
+        branch.take_originals(view.mode.find_original)
     for tries_left in range(_TRIES, -1, -1):
         fresh = branch.name_new_results()
         plan = _afforded(branch, view, situation, _plan(branch, view, situation, is_alone=not tries_left))
-        if view.mode.may_settle and fresh and not any(plan) and branch.mode != "count":
+        if view.mode.may_settle and fresh and not any(plan) and branch.may_postpone:
             decisions, summarized = branch.decisions, branch.summary.with_margin
             if may_wait(branch.transcript, decisions, fresh, view.policy, situation, summarized):
                 return branch.postpone(fresh)

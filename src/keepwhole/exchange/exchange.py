@@ -32,7 +32,7 @@ from typing import Any, TypeAlias
 
 from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND
-from keepwhole.conversation.context import ViewMode
+from keepwhole.conversation.context import FindOriginal, ViewMode
 from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.models.tokens import estimate
@@ -83,14 +83,16 @@ class Exchange:
         may_settle: bool = False,
         name_conversation: NameConversation = _no_name,
         log: RequestLog | None = None,
+        find_original: FindOriginal | None = None,
     ) -> None:
         """Without `rounds` the conversation has no record yet, so nothing of it is kept or cut.
 
         With `may_settle`, results that are sent whole may be recorded by `settle`, once the request is on its way.
-        `log` records requests and answers.
+        `log` records requests and answers; `find_original` opens what the client saved of a result that it cut.
         """
         self._session, self._rounds, self._endpoint, self._request = session, rounds, endpoint, request
         self._may_settle, self._name_conversation, self._log = may_settle, name_conversation, log
+        self._find_original = find_original
         self.identity = identity
         """Whose request it is, and what it is for."""
         self.offers = False
@@ -257,6 +259,7 @@ class Exchange:
             tools=self._tools_tokens,
             tools_wait=tools_wait,
             is_record_read=self._is_record_read,
+            find_original=self._find_original,
         )
         self._is_record_read = None
         policy = Whole() if self._cannot_recall() else None

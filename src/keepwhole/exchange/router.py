@@ -21,6 +21,7 @@ from keepwhole.errors import KeepwholeError
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.outgoing_request import HiddenRounds
 from keepwhole.exchange.request_log import RequestLog
+from keepwhole.logs.client_originals import ClientFolders
 from keepwhole.session import Session
 from keepwhole.wire.dialects import Endpoint, endpoint_of
 from keepwhole.wire.identity import Identity, conversation, identity_of, sender_of, session_id
@@ -67,14 +68,17 @@ class SessionRouter:
         each: bool = False,
         settles: bool = False,
         settings_of: Callable[[str], Settings] | None = None,
+        client_folders: ClientFolders | None = None,
         **options: Any,
     ) -> None:
-        """With `settles`, the transport settles each exchange; `settings_of` gives each session its own settings."""
+        """With `settles`, the transport settles each exchange; `settings_of` gives each session its own settings.
+        `client_folders` are read for what clients cut; they are given only where the clients run on this machine."""
         self.own = session if isinstance(session, Session) else Session(session, **options)
         """The session of requests that do not name one; with `each` it stays empty."""
         self._is_fixed, self._each = session is not None, each and session is None
         self._owns, self._settles = not isinstance(session, Session), settles
         self._settings_of: Callable[[str], Settings] = settings_of or (lambda _: self.own.settings)
+        self._client_folders = client_folders
         self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, _Routed] = OrderedDict()
@@ -139,6 +143,7 @@ class SessionRouter:
             may_settle=self._settles,
             name_conversation=partial(self._name_conversation, scope),
             log=routed.log if routed is not None else None,
+            find_original=None if self._client_folders is None else self._client_folders.finder(headers),
         )
         return exchange.begin()
 

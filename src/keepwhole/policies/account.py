@@ -61,6 +61,8 @@ class Account(Value):
     """Results that this call stored."""
     new_decisions: int = 0
     """Decisions that this call recorded; anything above 0 changes the prompt's prefix."""
+    cut_by_client: int = 0
+    """Results that are on record only as the client had cut them."""
     unstored: int = 0
     """Results that could not be stored and so are sent whole."""
     repaired: int = 0

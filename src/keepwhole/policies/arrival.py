@@ -35,7 +35,7 @@ from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
-from keepwhole.truncation.cut import Source, TextSource
+from keepwhole.truncation.cut import Source
 from keepwhole.truncation.notice import imitates
 from keepwhole.truncation.present import Artifact, choose, present, show_whole, summarize
 from keepwhole.truncation.result import TruncationResult
@@ -129,9 +129,10 @@ class ArrivalRule:
             return None
         if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
             return None  # no limit is smaller
-        arriving = as_arriving(item, question)
-        limits = self.limits(arriving) if most is None else with_cap(self._tool_limits(item), most, len(item.text))
-        return choice_within(limits, item, arriving, rule, self.strategies)
+        with item.opened() as source:
+            arriving = as_arriving(item, source, question)
+            limits = self.limits(arriving) if most is None else with_cap(self._tool_limits(item), most, source.chars)
+            return choice_within(limits, item, arriving, rule, self.strategies)
 
     def _tool_limits(self, item: Item) -> Limits:
         return self._limits_of(item.call.tool if item.call else "")
@@ -171,19 +172,19 @@ def choice_within(
     return Choice(item.number, rule, shown.cut, estimate(shown.content), shown.metadata.strategy_used)
 
 
-def as_arriving(item: Item, question: str | None = None) -> Arriving:
-    """Return a result of a conversation as it arrives."""
+def as_arriving(item: Item, source: Source, question: str | None = None) -> Arriving:
+    """Return a result of a conversation as it arrives; `source` is the whole of it, opened."""
     assert item.name is not None, "a result is named before it is cut"
     call = item.call
     tool, arguments = (call.tool, call.arguments) if call else ("tool", None)
     artifact = Artifact(
         artifact_id=item.name.artifact_id,
         summary=summarize(tool, arguments),
-        size=len(item.text.encode("utf-8", "surrogatepass")),
+        size=item.size,
         reachable=item.name.reachable,
     )
     own = call.tool if call else ""
-    return Arriving(TextSource(item.text), own, arguments or "", artifact, question, item.is_error, None, item.kind)
+    return Arriving(source, own, arguments or "", artifact, question, item.is_error, None, item.kind)
 
 
 def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:

@@ -315,7 +315,7 @@ def _room_for_step(step: Sequence[Item], left: int, window: int) -> int:
 def age_choice(item: Item) -> Choice:
     """Return the choice to show only the reference and the size of a result."""
     assert item.name is not None, "a result is named before it ages"
-    words = notice.aged(item.name.way, len(item.text.encode("utf-8", "surrogatepass")))
+    words = notice.aged(item.name.way, item.size)
     return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
 
 

@@ -15,7 +15,7 @@ from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replacement_cut, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.truncation.cut import TextSource, render
+from keepwhole.truncation.cut import render
 from keepwhole.truncation.strategy import StrategyOptions, strategy_named
 
 
@@ -53,9 +53,9 @@ class Capped(Everything):
         return [self._cut(item) for item in new if len(item.text) > self.limit and _is_open(item, decided)]
 
     def _cut(self, item: Item) -> Choice:
-        source = TextSource(item.text)
-        cut = strategy_named(self.strategy)(source, self.limit, _HALVES)
-        return Choice(item.number, "arrival", cut, estimate(render(cut, source)), self.strategy)
+        with item.opened() as source:
+            cut = strategy_named(self.strategy)(source, self.limit, _HALVES)
+            return Choice(item.number, "arrival", cut, estimate(render(cut, source)), self.strategy)
 
 
 class Masked(Everything):

@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.truncation.cut import Cut, Segment, TextSource, render
+from keepwhole.truncation import client_cut
+from keepwhole.truncation.cut import Cut, Segment, render
 
 Summarizer: TypeAlias = Callable[[str], str | Awaitable[str | None] | None]
 """Writes a summary of a text, for compaction; anything but a text is no summary."""
@@ -35,6 +36,9 @@ class Choice(NamedTuple):
 Choices = Mapping[int, Choice]
 """The choice in force for each result, by its number; a result without one is shown whole."""
 
+CLIENT = client_cut.RULE
+"""The rule of a choice that the client made itself."""
+
 RULES: dict[str, str] = {
     "arrival": "cut when it arrived, because it was longer than the limit for its tool or kind",
     "step": "cut when it arrived, because all results of its step together were too long",
@@ -46,6 +50,7 @@ RULES: dict[str, str] = {
     "long": "cut, because it is over `max_tokens_per_output`",
     "undo": "shown whole again, because somebody asked for it",
     "pin": "kept whole, because somebody pinned it",
+    CLIENT: "shown as the client had cut it before it sent it",
 }
 """What each rule of a choice means, in words for people."""
 
@@ -57,8 +62,9 @@ SHOWN = frozenset(("undo", "pin"))
 
 
 def hides(choice: Choice) -> bool:
-    """Return whether a choice leaves something out; one that only marks imitated notices does not."""
-    return bool(choice.cut.left_out)
+    """Return whether a choice leaves something out that the client meant to send; one that only marks imitated notices
+    does not."""
+    return choice.rule != CLIENT and bool(choice.cut.left_out)
 
 
 class TrackedChoices(dict[int, Choice]):
@@ -181,7 +187,7 @@ class Policy(Protocol):
 
 def replacement_cut(item: Item, words: str) -> Cut:
     """Return the cut that shows `words` in place of the whole result."""
-    return Cut((Segment("gap", 0, len(item.text)),), above=words)
+    return Cut((Segment("gap", 0, item.chars),), above=words)
 
 
 def shown_text(item: Item, choice: Choice | None) -> str:
@@ -191,7 +197,8 @@ def shown_text(item: Item, choice: Choice | None) -> str:
     pieces = choice.cut.pieces
     if len(pieces) == 1 and isinstance(pieces[0], Segment) and pieces[0].part == "gap":
         return choice.cut.above + choice.cut.below
-    return render(choice.cut, TextSource(item.text))
+    with item.opened() as source:
+        return render(choice.cut, source)
 
 
 def sent_tokens(transcript: Transcript, decided: Choices) -> int:

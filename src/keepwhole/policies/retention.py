@@ -62,12 +62,19 @@ class Retention(Value):
         shorter_than = item.tokens if holds is None else holds.tokens
         if shorter_than <= estimate(words):
             return None
-        end = self._end(item.text)
+        end = self._end(self._opening(item))
         tokens = -(-(end + len(words)) // 4)
         if end + len(words) >= len(item.text) or tokens > shorter_than:
             return None
-        segments = (Segment("kept", 0, end), Segment("gap", end, len(item.text)))
+        segments = (Segment("kept", 0, end), Segment("gap", end, item.chars))
         return Choice(item.number, self.name, Cut(segments, below=words), tokens, self.name)
+
+    def _opening(self, item: Item) -> str:
+        """Return the text with the first lines: of what a client cut, the beginning of the original."""
+        if item.original is None:
+            return item.text
+        with item.opened() as source:
+            return source.text(0, 2 * self.settings.line_chars)
 
     def _end(self, text: str) -> int:
         """Return where the first three lines end, or where they reach their limit of characters."""

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from keepwhole.canonical.utf8 import encode
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import Arriving, as_arriving, choice_within, show_within
@@ -21,7 +20,7 @@ from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.settings import RollingContext
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
-from keepwhole.truncation.cut import Cut, Source, TextSource, render, whole
+from keepwhole.truncation.cut import Cut, Source, render, whole
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.present import Artifact, choose, present, summarize
 from keepwhole.truncation.result import TruncationResult, estimated_tokens
@@ -88,11 +87,14 @@ class Rolling(Value):
         """Return a cut of a result of a conversation around the text `about`; None where the result is short enough."""
         if item.pinned:
             return None
-        source = TextSource(item.text)
+        with item.opened() as source:
+            return self._cap_opened(item, source, about)
+
+    def _cap_opened(self, item: Item, source: Source, about: str | None) -> Choice | None:
         tool = item.call.tool if item.call else ""
         limits = self._limits(tool, source, is_error_text(item.text, item.is_error))
         if item.name is not None:
-            return choice_within(limits, item, as_arriving(item, about), "long", self.strategies)
+            return choice_within(limits, item, as_arriving(item, source, about), "long", self.strategies)
         if len(item.text) <= limits.inline_limit:
             return None
         limits = limits.replace(options=limits.options.replace(question=about or ""))
@@ -161,15 +163,13 @@ class _Uses:
         return "\n".join(words)[:_OPENING]
 
 
-def _cut(
-    item: Item, source: TextSource, limits: Limits, strategies: Mapping[str, ITruncationStrategy]
-) -> tuple[Cut, str]:
+def _cut(item: Item, source: Source, limits: Limits, strategies: Mapping[str, ITruncationStrategy]) -> tuple[Cut, str]:
     """Return how a result is shown within its limits, and by which strategy."""
     call, name = item.call, item.name
     artifact = Artifact(
         artifact_id=name.artifact_id if name else "",
         summary=summarize(call.tool, call.arguments) if call and name else "",
-        size=len(encode(item.text)[0]),
+        size=item.size,
         reachable=name.reachable if name else None,
     )
     view = present(source, artifact, limits, strategies)
@@ -177,7 +177,7 @@ def _cut(
     return (cut if name else _without_reference(cut, strategy, artifact.reference, source)), strategy
 
 
-def _without_reference(cut: Cut, strategy: str, reference: str, source: TextSource) -> Cut:
+def _without_reference(cut: Cut, strategy: str, reference: str, source: Source) -> Cut:
     """Return the cut without the call that fetches the rest: outside a session nothing can be fetched."""
     if strategy == "reference":
         return cut.replace(above=omitted(source.lines, source.chars).strip())

@@ -8,13 +8,39 @@ Built message by message and cut back at a fork, so that a new step costs only i
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from keepwhole.canonical.message import Call, Message, ResultText
+from keepwhole.canonical.utf8 import encode
 from keepwhole.models.tokens import measure
 from keepwhole.policies.kinds import Kind, kind_of
+from keepwhole.truncation.cut import Source, TextSource
 from keepwhole.truncation.recall_link import RecallLink
+
+
+class Original(Protocol):
+    """What a tool returned, where the client sent only a part of it."""
+
+    @property
+    def chars(self) -> int:
+        """Characters in all."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        ...
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of all."""
+        ...
+
+    def opened(self) -> AbstractContextManager[Source]:
+        """Open it for as long as it is read."""
+        ...
 
 
 class Item:
@@ -28,6 +54,7 @@ class Item:
         "kind",
         "name",
         "number",
+        "original",
         "pinned",
         "reserve",
         "returned",
@@ -53,11 +80,33 @@ class Item:
         """Whether a summary replaces its message."""
         self.name: Name | None = None
         """Its name in notices, once it has one."""
+        self.original: Original | None = None
+        """What the tool returned, where the client had cut it and the whole is known: what is shown is a cut of this,
+        and notices tell its size. None where the text is the whole."""
 
     @property
     def text(self) -> str:
-        """The whole original text."""
+        """The text that the client means to send: the whole, or what the client itself cut from it."""
         return self.returned.text
+
+    @property
+    def chars(self) -> int:
+        """Characters of the whole."""
+        return len(self.text) if self.original is None else self.original.chars
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole."""
+        return len(encode(self.text)[0]) if self.original is None else self.original.size
+
+    def opened(self) -> AbstractContextManager[Source]:
+        """Open the whole for as long as it is read."""
+        return nullcontext(TextSource(self.text)) if self.original is None else self.original.opened()
+
+    def has_same_original(self, other: "Item") -> bool:
+        """Whether two results with the same text are the same also in what the client cut from them."""
+        digests = [item.original and item.original.digest for item in (self, other)]
+        return digests[0] == digests[1]
 
 
 class Name(NamedTuple):
@@ -159,7 +208,8 @@ class Transcript:
 
     def same_text(self, item: Item) -> list[int]:
         """Return the numbers of all results with the same text, in order."""
-        return [number for number in self._same[hash(item.text)] if self.items[number].text == item.text]
+        alike = (self.items[number] for number in self._same[hash(item.text)])
+        return [other.number for other in alike if other.text == item.text and other.has_same_original(item)]
 
     def same_call(self, item: Item) -> list[Item]:
         """Return the results of all calls of the same tool with the same arguments, in order."""

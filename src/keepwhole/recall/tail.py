@@ -99,7 +99,7 @@ def _recall_unit(item: Item, word: str, term: Term, into: int | None, budget: in
     if not units:
         return None
     tool, arguments = (item.call.tool, item.call.arguments) if item.call else ("result", None)
-    about = reference(item.name.artifact_id, summarize(tool, arguments), len(item.text.encode("utf-8", "replace")))
+    about = reference(item.name.artifact_id, summarize(tool, arguments), item.size)
     if into is None:
         return RecalledUnit(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
     unit = units[0]

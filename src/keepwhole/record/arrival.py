@@ -41,12 +41,15 @@ from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.feed import Feed, Output
 from keepwhole.store.protocol import Body, Draft, Row, StoredBody, decision_of
 from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.client_cut import is_client_cut
 from keepwhole.truncation.result import TruncationResult
 
 RULE = "arrival"
 """The rule of a decision that was made when its result arrived."""
 LEGACY = "legacy_truncated"
 """The flag of a result that somebody cut before it came here in a conversation or a log."""
+CLIENT_CUT = "client_cut"
+"""The flag of a result whose text has the form in which a known client cuts: it is on record as the client cut it."""
 
 _MARK_WINDOW = 1 << 19
 """Bytes at either end of a result in which a truncation mark is looked for; all of it up to twice as many. What
@@ -59,7 +62,9 @@ Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 def flags_of(text: str) -> tuple[str, ...]:
     """The flags of a result that comes in a conversation or a log: whether somebody cut its text before."""
     data = encode(text)[0]
-    return (MARKER, LEGACY) if truncation_mark(*_ends(len(data), lambda start, stop: data[start:stop])) else ()
+    if truncation_mark(*_ends(len(data), lambda start, stop: data[start:stop])) is None:
+        return ()
+    return (MARKER, LEGACY, CLIENT_CUT) if is_client_cut(text) else (MARKER, LEGACY)
 
 
 def _ends(size: int, read: Callable[[int, int], bytes]) -> list[bytes]:
@@ -75,6 +80,10 @@ class NewResult(NamedTuple):
     result: Result
     text: str
     decision: Draft | None = None
+    body: Body | None = None
+    """What is recorded in place of the text, where that was stored already; whoever stored it discards it."""
+    client_decision: Draft | None = None
+    """The decision that the text is the client's own cut of that body. It comes first, so that the text is known."""
 
 
 class Added(NamedTuple):
@@ -177,14 +186,18 @@ def _add_together(
 ) -> Added:
     bodies: dict[str, Body] = {}
     drafts: list[Draft] = []
+    own = {each.result.trace_id for each in arriving}
+    are_stored = False
     try:
         for each in arriving:
-            taken = writer.store.store_body(Feed(each.text), writer.room())
-            taken.reader.close()
-            bodies[each.result.trace_id] = taken.body
-            drafts.append(Draft(each.result, taken.body))
-            if each.decision is not None:
-                drafts.append(each.decision)
+            body = each.body
+            if body is None:
+                taken = writer.store.store_body(Feed(each.text), writer.room())
+                taken.reader.close()
+                body = bodies[each.result.trace_id] = taken.body
+            drafts.append(Draft(each.result, body))
+            drafts += [decision for decision in (each.client_decision, each.decision) if decision is not None]
+        are_stored = True
         drafts += batch
         if not drafts:
             return Added([], [], [], [])
@@ -193,10 +206,10 @@ def _add_together(
         writer.discard(bodies.values())
         raise
     except StoreError:
-        if len(bodies) < len(arriving):  # nothing was appended
+        if not are_stored:  # nothing was appended
             writer.discard(bodies.values())
         raise
-    added = [entry for entry in entries if entry.kind == "decision" or entry.header.trace_id in bodies]
+    added = [entry for entry in entries if entry.kind == "decision" or entry.header.trace_id in own]
     names = {entry.header.trace_id for entry in added}
     writer.discard(body for trace_id, body in bodies.items() if trace_id not in names)
     writer.count(added)

@@ -15,6 +15,8 @@ Example. Entry 1 is the result `art_1` of call `c1`, entry 2 a decision that sho
     match("c1", <what entry 2 shows>) -> (art_1, False)    our own view came back; it is not stored again
     match("c9", <what entry 2 shows>) -> (art_1, False)    known by the digest of the view, if a notice names the id
 
+Where entry 2 is by the rule `client`, the view is the client's own, and the match says so (`is_client_cut`).
+
 Invariants
 - Entries after the past are learned in the order of their numbers, and each at most once.
 - Whether a result is of the past or came later makes no difference to any answer; but of the past only the newest
@@ -34,19 +36,22 @@ import threading
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from keepwhole.canonical.body import BLOCK, digest_of, measure
 from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.guard import is_cleared, truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
-from keepwhole.errors import Damaged, StoreError
+from keepwhole.errors import Damaged, NotFound, StoreError
 from keepwhole.record.bills import BillLog
 from keepwhole.record.known_result import OWN_TOOLS, KnownResult, Origin, read_cut
 from keepwhole.record.past import Past
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, HasLookups, Row, Store, body_of, entry_of
+from keepwhole.store.reader import BodyReader
 from keepwhole.store.requests import Requests
+from keepwhole.store.stored_text import StoredText
 from keepwhole.truncation.cut import Cut
 
 
@@ -56,6 +61,8 @@ class ResultMatch(NamedTuple):
     known: KnownResult
     is_whole: bool
     """Whether the text is all of the result; else it is one of its views."""
+    is_client_cut: bool = False
+    """Whether the text is what the client itself cut from the result."""
 
 
 class Journal:
@@ -181,7 +188,7 @@ class Journal:
         digest = digest_of_text(text)
         for known in reversed(candidates):
             if known.digest == digest or digest.hex() in known.views or self._is_made_showable(known, text):
-                return ResultMatch(known, known.digest == digest)
+                return ResultMatch(known, known.digest == digest, digest.hex() in known.client_views)
         shown = self._by_view.get(digest.hex())
         return None if shown is None else ResultMatch(shown[1], False)
 
@@ -202,13 +209,20 @@ class Journal:
     def original_text(self, known: KnownResult) -> str | None:
         """Read the whole text of a result; None where it is damaged or gone."""
         try:
-            row = self._store.find(self._session, known.result.trace_id)
-            if row is None:
-                return None
-            with self._store.open(body_of(row)) as reader:
+            with self._open(known) as reader:
                 return reader.text()
-        except Damaged:
+        except (Damaged, NotFound):
             return None
+
+    def whole_text(self, known: KnownResult) -> StoredText:
+        """The whole text of a result, to be read when it is needed."""
+        return StoredText(known.body.facts, partial(self._open, known))
+
+    def _open(self, known: KnownResult) -> BodyReader:
+        row = self._store.find(self._session, known.result.trace_id)
+        if row is None:
+            raise NotFound(f"Result `{known.result.trace_id}` of session `{self._session}` was removed meanwhile.")
+        return self._store.open(body_of(row))
 
     def find(self, any_id: str) -> KnownResult | None:
         """The result with this trace id or artifact id."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from keepwhole.canonical.entry import Decision, Result
 from keepwhole.errors import Damaged
 from keepwhole.store.protocol import Body, Row, Store, entry_of
+from keepwhole.truncation import client_cut
 from keepwhole.truncation.cut import Cut, decode_cut
 
 OWN_TOOLS = "keepwhole_"
@@ -14,7 +15,7 @@ OWN_TOOLS = "keepwhole_"
 class KnownResult:
     """One result on record, with the decision that holds for it."""
 
-    __slots__ = ("body", "decided", "decision", "digest", "named", "result", "seq", "views")
+    __slots__ = ("body", "client_views", "decided", "decision", "digest", "named", "result", "seq", "views")
 
     def __init__(self, result: Result, body: Body, seq: int = 0) -> None:
         self.result = result
@@ -26,6 +27,8 @@ class KnownResult:
         """The number of the entry of that decision."""
         self.views: set[str] = set()
         """Digests of all views that were shown of it."""
+        self.client_views: set[str] = set()
+        """Those of them that the client cut itself."""
         self.named: dict[str, int] = {}
         """Of the views with a notice that names it, each with the number of its newest decision."""
 
@@ -33,6 +36,8 @@ class KnownResult:
         """Take over a decision; decisions come in the order of their numbers."""
         self.decision, self.decided = (decision, cut), seq
         self.views.add(decision.shown_digest)
+        if decision.rule == client_cut.RULE:
+            self.client_views.add(decision.shown_digest)
         notices = cut.above + cut.below
         if self.result.artifact_id in notices or self.result.trace_id in notices:
             self.named[decision.shown_digest] = seq

@@ -8,6 +8,8 @@ import os
 import stat
 from typing import BinaryIO
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file for reading; `OSError` for anything else, without waiting for it."""
@@ -30,3 +32,37 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
         if len(data) > most or os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", os.fspath(path))
         return data
+
+
+def open_own_below(folder: str, *names: str) -> BinaryIO:
+    """Open a regular file of this user by the names of its folders below `folder` and its own, following no link.
+
+    `OSError` for anything else, and `ValueError` for a name that is none: empty, `..`, or with a `/` in it.
+    """
+    if not all(is_file_name(name) for name in names):
+        raise ValueError("it is no name of a file")
+    fd = os.open(folder, _FOLDER)
+    try:
+        for name in names[:-1]:
+            outer, fd = fd, os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=fd)
+            os.close(outer)
+        found = os.open(names[-1], os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=fd)
+    finally:
+        os.close(fd)
+    try:
+        about = os.fstat(found)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+            raise OSError(errno.EINVAL, "it is no regular file of this user", names[-1])
+        return os.fdopen(found, "rb", buffering=1 << 20)
+    except BaseException:
+        os.close(found)
+        raise
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a text is the name of a file in a folder, and no path.
+
+    >>> [is_file_name(name) for name in ("a.txt", "..", "a/b", "")]
+    [True, False, False, False]
+    """
+    return name not in ("", ".", "..") and "/" not in name and "\0" not in name

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 TOOLS = [{"name": "Bash", "description": "run", "input_schema": {"type": "object", "properties": {}}}]
@@ -33,6 +34,22 @@ def ask(messages: list[Any]) -> list[dict[str, Any]]:
     return list(blocks.values())
 
 
+def cut(text: str) -> str:
+    """What Claude Code leaves of a long output, of which it saves the whole."""
+    if len(text) <= 30_000:
+        return text
+    folder = Path.home() / ".claude/projects/-work" / os.environ.get("STAND_IN", "stand-in") / "tool-results"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"b{len(list(folder.iterdir()))}.txt"
+    if os.environ["STAND_IN_CUTS"] == "saved":
+        path.write_text(text)
+    head = text[: text.rindex("\n", 0, 2_000)]
+    return (
+        f"<persisted-output>\nOutput too large ({len(text) / 1024:.1f}KB). Full output saved to: {path}\n\n"
+        f"Preview (first 2KB):\n{head}\n...\n</persisted-output>"
+    )
+
+
 def main() -> int:
     messages: list[Any] = [{"role": "user", "content": " ".join(sys.argv[2:])}]
     while True:
@@ -45,7 +62,8 @@ def main() -> int:
         results = []
         for call in calls:
             output = subprocess.run(call["input"]["command"], shell=True, capture_output=True, text=True, check=False)
-            results.append({"type": "tool_result", "tool_use_id": call["id"], "content": output.stdout})
+            text = cut(output.stdout) if "STAND_IN_CUTS" in os.environ else output.stdout
+            results.append({"type": "tool_result", "tool_use_id": call["id"], "content": text})
         messages.append({"role": "user", "content": results})
 
 

@@ -61,6 +61,31 @@ def test_an_agent_runs_as_usual_and_a_receipt_follows(cli: Cli) -> None:
     session.close()
 
 
+OUTPUT = "".join(f"line {number:06} of a long listing\n" for number in range(1, 10_001))
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_what_the_agent_cut_is_read_back_whole_or_said_to_be_cut(is_saved: bool, cli: Cli, tmp_path: Path) -> None:
+    log: list[Any] = []
+    cli.environ |= {"HOME": str(tmp_path), "STAND_IN_CUTS": "saved" if is_saved else "lost"}
+    with upstream([(LONG.replace("900", "10000"),), ("echo short",)], log) as port:
+        told = run(cli, port).stderr.decode()
+    sent = results(log[-1]["messages"])[0]
+    assert sent.startswith("<persisted-output>")
+    session = Session("stand-in", store=str(cli.folder / "home"))
+    kept, _ = session.store.rows("stand-in", kind="result")
+    with session.open(kept.trace_id) as reader:
+        whole = reader.text()
+    session.close()
+    assert whole == (OUTPUT if is_saved else sent)
+    words = "2 results whole, nothing" if is_saved else "2 results, 1 of them as the client had cut them, nothing"
+    assert words in told
+    said = "What the tool returned" if is_saved else "What the client left of what the tool returned"
+    assert said in cli("show", "1", "--session", "stand-in").stdout.decode()
+    assert words.removesuffix(", nothing") in cli("status", "--session", "stand-in").stdout.decode()
+    assert words.removesuffix(", nothing") in cli("sessions", "show", "stand-in").stdout.decode()
+
+
 def test_what_was_billed_is_on_the_receipt(cli: Cli) -> None:
     used = {"input_tokens": 100, "cache_read_input_tokens": 8_000, "cache_creation_input_tokens": 900}
     with upstream([(LONG,), (LONG,)], usage={**used, "output_tokens": 5}) as port:

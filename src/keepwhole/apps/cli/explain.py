@@ -6,6 +6,7 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.kept_words import chars_as_sent
 from keepwhole.errors import NotFound
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.models.tokens import estimate_from_length
@@ -52,7 +53,8 @@ def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
         if not made:
             continue
         result, facts = result_of(row), entry_of(row).facts
-        before, after = estimate_from_length(facts.chars), estimate_from_length(made[-1].shown_chars)
+        before = estimate_from_length(chars_as_sent(facts.chars, made))
+        after = estimate_from_length(made[-1].shown_chars)
         yield {
             "step": step,
             "tool": result.tool,

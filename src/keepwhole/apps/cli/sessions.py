@@ -4,14 +4,18 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
+from keepwhole.apps.kept_words import count_kept
+from keepwhole.canonical.entry import Result
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
+from keepwhole.record.arrival import CLIENT_CUT
+from keepwhole.record.known_result import OWN_TOOLS
 from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
 from keepwhole.transfer.archive import export_session, import_session
@@ -76,18 +80,29 @@ def list_sessions(args: argparse.Namespace) -> int:
     return 0
 
 
+def _notes(step: dict[str, Any]) -> Iterator[str]:
+    """What is said of one step."""
+    if step["error"]:
+        yield "error"
+    if step["cut_by_client"]:
+        yield "cut by the client"
+
+
 def show_session(args: argparse.Namespace) -> int:
     """Show a session step by step."""
     context = CommandContext(args)
     info, metrics = _session_of(args, context), Metrics()
     steps: list[dict[str, Any]] = []
+    results: list[Result] = []
     for row in context.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         metrics.observe(entry)
         if row.kind == "result":
             result = result_of(row)
+            results.append(result)
             steps.append(
                 {"step": len(steps) + 1, "tool": result.tool, "bytes": entry.facts.size, "lines": entry.facts.lines}
+                | {"cut_by_client": CLIENT_CUT in result.flags}
                 | {"error": result.is_error, "exit_code": result.exit_code, "at": result.at, "id": result.trace_id}
             )
     context.close()
@@ -95,14 +110,15 @@ def show_session(args: argparse.Namespace) -> int:
         screen.print_json({**_as_dict(info), "metrics": metrics.as_dict(), "steps": steps})
         return 0
     screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
-    screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}\n")
+    screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}")
+    screen.say(f"kept {count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS)).words}\n")
     rows = [
         (
             s["step"],
             s["tool"],
             size_text(s["bytes"]),
             f"{s['lines']:,}",
-            "error" if s["error"] else "",
+            ", ".join(_notes(s)),
             s["id"],
         )
         for s in steps

@@ -7,6 +7,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotFound
+from keepwhole.record.arrival import CLIENT_CUT
 from keepwhole.session import Session
 from keepwhole.store.protocol import Row, decision_of, entry_of, result_of
 from keepwhole.truncation.notice import size_text
@@ -85,9 +86,9 @@ def _print(report: dict[str, Any]) -> None:
     if report["flags"]:
         screen.say(f"flags: {', '.join(report['flags'])}")
     size = size_text(report["bytes"])
-    screen.say(
-        f"\n{screen.bold('What the tool returned')}  {size}, {report['chars']:,} characters, {report['lines']:,} lines"
-    )
+    is_cut = CLIENT_CUT in report["flags"]
+    what = "What the client left of what the tool returned" if is_cut else "What the tool returned"
+    screen.say(f"\n{screen.bold(what)}  {size}, {report['chars']:,} characters, {report['lines']:,} lines")
     screen.say(screen.dim(f"digest {report['digest']}, verified"))
     returned = report["returned"]
     screen.say(screen.safe(str(returned)) if returned is not None else f"(not text: {report['media_type']})")

@@ -8,11 +8,14 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, session_tools
+from keepwhole.apps.kept_words import KeptCounts, count_kept
 from keepwhole.apps.stated_cost import StatedCost, state_cost
+from keepwhole.canonical.entry import Result
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.thresholds import Indicator
 from keepwhole.models.tokens import estimate_from_length
+from keepwhole.record.known_result import OWN_TOOLS
 from keepwhole.store.protocol import decision_of, entry_of
 
 _WIDTH = 40
@@ -32,6 +35,7 @@ class _Status(NamedTuple):
 
     session: str
     results: int
+    kept: KeptCounts
     counted: Literal["request", "results"]
     """Whether the tokens are those of the last request, or of the results alone where no request is on record."""
     tokens_whole: int
@@ -56,7 +60,7 @@ def status(args: argparse.Namespace) -> int:
 
 def _read(context: CommandContext, model: str | None) -> _Status:
     info, settings = context.current_session(), context.settings
-    chars = _result_chars(context, info.name)
+    chars, kept = _read_results(context, info.name)
     steps = request_figures.turns(RequestLog(context.session(info.name)).all())
     if steps:
         shown, whole = (round(size) for size in request_figures.sizes(steps[-1]))
@@ -66,6 +70,7 @@ def _read(context: CommandContext, model: str | None) -> _Status:
     return _Status(
         info.name,
         len(chars),
+        kept,
         "request" if steps else "results",
         whole,
         settings.thresholds.indicator(shown, window),
@@ -74,22 +79,25 @@ def _read(context: CommandContext, model: str | None) -> _Status:
     )
 
 
-def _result_chars(context: CommandContext, session: str) -> dict[str, tuple[int, int]]:
-    """The characters of each result as it is shown and as it came, by its id."""
+def _read_results(context: CommandContext, session: str) -> tuple[dict[str, tuple[int, int]], KeptCounts]:
+    """The characters of each result as it is shown and as it came, by its id, and how the results were kept."""
     found: dict[str, tuple[int, int]] = {}
+    results: list[Result] = []
     for row in context.store.rows(session, kind=("result", "decision"), light=True):
         entry = entry_of(row)
-        if entry.kind == "result":
+        if isinstance(entry.header, Result):
+            results.append(entry.header)
             found[row.trace_id] = entry.facts.chars, entry.facts.chars
         elif row.trace_id in found:
             found[row.trace_id] = decision_of(row).shown_chars, found[row.trace_id][1]
-    return found
+    return found, count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS))
 
 
 def _as_dict(found: _Status) -> dict[str, Any]:
     return {
         "session": found.session,
         "results": found.results,
+        "cut_by_client": found.kept.cut,
         "tokens_shown": found.window.tokens,
         "tokens_whole": found.tokens_whole,
         "window": found.window.window,
@@ -106,7 +114,7 @@ def _print(found: _Status, how: str) -> None:
     state = found.window
     filled = min(_WIDTH, round(state.share * _WIDTH))
     bar = "█" * filled + "·" * (_WIDTH - filled)
-    screen.say(f"{screen.bold(found.session)}  {found.results} results, {how}")
+    screen.say(f"{screen.bold(found.session)}  {found.kept.words}, {how}")
     screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({state.share:.0%})")
     is_request = found.counted == "request"
     what = "The last request" if is_request else "The results alone, since no request is on record"

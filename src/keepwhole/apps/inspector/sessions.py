@@ -14,6 +14,7 @@ from keepwhole.apps import request_figures
 from keepwhole.apps.inspector import shapes, window
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
+from keepwhole.apps.kept_words import count_kept
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
@@ -197,6 +198,7 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
     notes = _notes(timeline)
     return {
         "results": len(chars),
+        "kept": count_kept(kept.result for kept in timeline.results.values()).words,
         "requests": timeline.requests,
         "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
         "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
+from keepwhole.apps.kept_words import chars_as_sent
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 from keepwhole.exchange.request_log import NO_ANSWER
@@ -143,7 +144,8 @@ def view_fields(decision: Decision) -> dict[str, Any]:
 
 
 def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[str, Any]:
-    saved = 0 if kept is None else estimate_from_length(kept.facts.chars) - estimate_from_length(decision.shown_chars)
+    came = decision.shown_chars if kept is None else chars_as_sent(kept.facts.chars, kept.decisions)
+    saved = estimate_from_length(came) - estimate_from_length(decision.shown_chars)
     return {
         "trace_id": decision.trace_id,
         "artifact_id": None if kept is None else kept.result.artifact_id,

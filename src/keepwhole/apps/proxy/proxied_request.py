@@ -103,6 +103,7 @@ class ProxiedRequest:
             figures |= _would_be(exchange.account) if account.mode == "shadow" else {}
         figures |= {"decisions": account.new_decisions} if account.new_decisions else {}
         figures |= {"unstored": account.unstored} if account.unstored else {}
+        figures |= {"cut-by-client": account.cut_by_client} if account.cut_by_client else {}
         if exchange.count:
             figures |= {"rounds": exchange.count + 1}
             figures |= {name.replace("_", "-"): count for name, count in exchange.tokens.items()}

@@ -23,6 +23,8 @@ from keepwhole.apps.proxy.proxy import Proxy, Setup
 from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.redaction import redact_logs
 from keepwhole.config import Settings
+from keepwhole.errors import UsageError
+from keepwhole.logs.client_originals import ClientFolders
 from keepwhole.metrics import Metrics
 from keepwhole.store.protocol import Store
 
@@ -46,6 +48,8 @@ class ProxyOptions(NamedTuple):
     """The session of all requests; without it each request names its own."""
     agent: str | None = None
     """The agent's name in the record."""
+    client_folders: ClientFolders | None = None
+    """The folders in which the clients save what they cut; None where they may run elsewhere."""
 
 
 def build_setup(
@@ -53,11 +57,21 @@ def build_setup(
 ) -> Setup:
     """Build the parts that depend on the settings; `metrics` of an earlier setup are counted on."""
     tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout, store)
+    own = {"session": options.session, "agent": options.agent, "client_folders": _client_folders(settings, options)}
     return Setup(
         Gate(options.address.replace(port=port), options.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),
-        TenantRouter(settings, store, tenants, metrics, session=options.session, agent=options.agent),
+        TenantRouter(settings, store, tenants, metrics, **own),
     )
+
+
+def _client_folders(settings: Settings, options: ProxyOptions) -> ClientFolders | None:
+    """The folders of clients that may be read; refused where somebody else's client could send a request."""
+    if options.client_folders is not None or not settings.proxy.client_files:
+        return options.client_folders
+    if not options.address.is_loopback:
+        raise UsageError("`proxy.client_files` is for clients on this machine: turn it off, or listen on 127.0.0.1.")
+    return ClientFolders(os.path.expanduser("~"), os.environ)
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.apps import request_figures as figures
+from keepwhole.apps.kept_words import KeptCounts, count_kept
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import ProfileOf
 from keepwhole.apps.stated_cost import state_cost
@@ -63,7 +64,7 @@ class Tally(NamedTuple):
     """Requests that could not be stored."""
     others: int = 0
     """Requests that ask no model, or in no API that Keepwhole knows."""
-    kept: int = 0
+    kept: KeptCounts = KeptCounts()
     recalls: int = 0
     trouble: Mapping[str, int] = MappingProxyType({})
     """What went wrong, and how often."""
@@ -100,15 +101,14 @@ class Meter:
     def tally(self, store: Store, settings: Settings) -> Tally:
         """Read the requests and results of the run from the record."""
         steps: dict[str, list[LoggedRequest]] = {}
-        kept = recalls = unstored = 0
+        kept, recalls, unstored = KeptCounts(), 0, 0
         folder = results_in(settings.home)
         for name, count in self._by_session.items():
             steps[name] = self._read_steps(Session(name, store=store, settings=settings))
             unstored += max(0, count - len(_asked(steps[name])))
-            for result in self._read_results(store, name):
-                if not result.tool.startswith(_OWN):
-                    kept += not is_recall(result.tool)
-                    recalls += is_recall(result.tool) or folder in (result.arguments or "")
+            results = [one for one in self._read_results(store, name) if not one.tool.startswith(_OWN)]
+            kept = kept.plus(count_kept(one for one in results if not is_recall(one.tool)))
+            recalls += sum(is_recall(one.tool) or folder in (one.arguments or "") for one in results)
         if self._shown_whole:
             self._trouble["result not kept and so shown whole"] = self._shown_whole
         return Tally(
@@ -223,9 +223,9 @@ def _tokens_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
 
 
 def _results_row(tally: Tally) -> Iterator[tuple[str, str]]:
-    if tally.kept:
+    if tally.kept.kept:
         back = f", read back {_times(tally.recalls)}" if tally.recalls else ", nothing was read back"
-        yield "kept", f"{_count(tally.kept, 'result')} whole{back}"
+        yield "kept", f"{tally.kept.words}{back}"
 
 
 def _cache_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch,
 from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
 from keepwhole.config import Settings
 from keepwhole.errors import StoreError, UsageError
+from keepwhole.logs.client_originals import ClientFolders
 from keepwhole.models.profiles import profile_for
 from keepwhole.store.memory import MemoryStore
 from keepwhole.store.protocol import ReportsTrouble, Store
@@ -58,7 +59,10 @@ def run(
     settings, store = _open_record(settings, say)
     meter = Meter(since=int(time.time() * 1000))
 
-    options = ProxyOptions(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, client.name)
+    folders = ClientFolders(os.path.expanduser("~"), command.environ)
+    options = ProxyOptions(
+        Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, client.name, folders
+    )
     leave_signals_to_the_child()
     with _count_warnings() as trouble, ExitStack() as during_run:
 

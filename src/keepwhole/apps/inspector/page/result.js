@@ -55,6 +55,7 @@ const Find = ({ address, total, sight, go }) => {
 
 const About = ({ result, decisions }) => {
   const facts = [["Kept", day(result.at)], ["Size", bytes(result.size ?? result.chars)], ["Lines", count(result.lines)], ["Tokens", short(result.tokens)], ["Shown", result.shown ? `${short(result.shown.tokens)} tokens` : "whole"], ["Type", oneLine(result.media_type || "text")]];
+  if (result.flags?.includes("client_cut")) facts.push(["Kept as", "the client had cut it"]);
   if (result.exit_code !== null && result.exit_code !== undefined) facts.push(["Exit code", result.exit_code]);
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
     ${decisions?.length ? html`<p class="quiet">${decisions.slice(0, 6).map((each, at) => html`<span key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)}, ${short(each.saved)} tokens saved · ${day(each.at)} ${each.why ? html`<small>${visible(each.why)}</small>` : ""}</span>`)}</p>` : ""}`;

@@ -189,7 +189,7 @@ const Course = ({ course, steps, size, step, go }) => {
 const Facts = still(({ summary }) => {
   const { cost, shadow } = summary;
   const facts = [
-    ["Model", oneLine(summary.model || "–")], ["Results", count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
+    ["Model", oneLine(summary.model || "–")], ["Results", summary.kept ?? count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
     ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)],
   ];
   if (cost) facts.push(["Paid", cost.paid], ["With mode: off", cost.off, cost.assumes], ["Saved", html`<span class=${cost.is_loss ? "loss" : ""}>${cost.saved}, ${cost.words}</span>`]);

@@ -1,0 +1,62 @@
+"""What is said of the results on record: how many, how many of them the client had cut before, and what they have.
+
+Owns: these words and counts, for the receipt, every command and the inspector.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from keepwhole.canonical.entry import Decision, Result
+from keepwhole.metrics import MARKER
+from keepwhole.policies.policy import CLIENT
+from keepwhole.record.arrival import CLIENT_CUT
+
+
+class KeptCounts(NamedTuple):
+    """Results on record."""
+
+    kept: int = 0
+    cut: int = 0
+    """Those that are on record as the client had cut them: the rest of them is not known."""
+    marked: int = 0
+    """Others with a mark of truncation in their text, which a tool may have printed too."""
+
+    def plus(self, other: "KeptCounts") -> "KeptCounts":
+        """Both together."""
+        return KeptCounts(self.kept + other.kept, self.cut + other.cut, self.marked + other.marked)
+
+    @property
+    def words(self) -> str:
+        """The counts in words.
+
+        >>> KeptCounts(42, cut=16).words, KeptCounts(1).words
+        ('42 results, 16 of them as the client had cut them', '1 result whole')
+        >>> KeptCounts(1, cut=1).words, KeptCounts(3, marked=2).words
+        ('1 result, as the client had cut it', '3 results, 2 of them with a mark of truncation in them')
+        """
+        number = f"{self.kept:,} result" + ("" if self.kept == 1 else "s")
+        if not self.cut and not self.marked:
+            return f"{number} whole"
+        parts = [_share(self.kept, self.cut, "as the client had cut")] if self.cut else []
+        if self.marked:
+            parts.append(_share(self.kept, self.marked, "with a mark of truncation in"))
+        return ", ".join((number, *parts))
+
+
+def _share(all_of_them: int, count: int, what: str) -> str:
+    return f"{what} it" if all_of_them == 1 else f"{count:,} of them {what} them"
+
+
+def chars_as_sent(chars: int, decisions: Sequence[Decision]) -> int:
+    """Characters of a result as the client meant to send it: all of its `chars`, or what the client itself had cut."""
+    return decisions[0].shown_chars if decisions and decisions[0].rule == CLIENT else chars
+
+
+def count_kept(results: Iterable[Result]) -> KeptCounts:
+    """Count results on record."""
+    kept = cut = marked = 0
+    for result in results:
+        kept += 1
+        cut += CLIENT_CUT in result.flags
+        marked += MARKER in result.flags and CLIENT_CUT not in result.flags
+    return KeptCounts(kept, cut, marked)

@@ -1,0 +1,130 @@
+"""`SeenResult`: one result in the messages of a branch, and where it is in its life (`State`).
+
+The states and their transitions are drawn in `branch`.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+from keepwhole.canonical.entry import Result
+from keepwhole.canonical.message import ResultText
+from keepwhole.conversation.originals import ClientOriginal, find_recorded, take_original
+from keepwhole.logs.client_originals import FindOriginal
+from keepwhole.policies.policy import TrackedChoices
+from keepwhole.policies.transcript import Item
+from keepwhole.record.arrival import CLIENT_CUT, NewResult
+from keepwhole.record.journal import Journal, ResultMatch
+from keepwhole.record.known_result import KnownResult
+from keepwhole.record.writer import SessionWriter
+from keepwhole.store.protocol import Draft, Store
+from keepwhole.store.stored_text import StoredText
+
+
+class State(Enum):
+    """Where a result is in its life; see the table in `branch`."""
+
+    NEW = "new"
+    KEPT = "kept"
+    DECIDED = "decided"
+    GONE = "gone"
+
+
+class Identified(NamedTuple):
+    """What a text in a message is."""
+
+    returned: ResultText
+    """The result with its original text, or with what the client itself cut from it."""
+    came: str
+    known: KnownResult | None = None
+    """The result on record."""
+    is_client_cut: bool = False
+    """Whether the client itself cut the text from that result."""
+    original: ClientOriginal | None = None
+    """What the client cut it from, where no decision on record says so yet."""
+
+
+def identify(journal: Journal, returned: ResultText, match: ResultMatch | None) -> Identified | None:
+    """What a text in a message is, by the result on record that it stands for; raises `StoreError`.
+
+    None for a text that the client cleared, or cut nobody knows how from a result on record: that is the client's
+    decision, not a result. The same for one of our views whose original is damaged.
+    """
+    text = returned.text
+    if match is None and not journal.is_foreign_cut(returned.call_id, text):
+        return Identified(returned, text)
+    if match is None:  # a hook may have recorded whole what the client cut
+        found = find_recorded(journal, returned.call_id, text)
+        return None if found is None else Identified(returned, text, found[0], True, found[1])
+    if match.is_whole or match.is_client_cut:
+        return Identified(returned, text, match.known, match.is_client_cut)
+    original = journal.original_text(match.known)
+    return None if original is None else Identified(returned._replace(text=original), text, match.known)
+
+
+class SeenResult:
+    """One result in the messages of a branch."""
+
+    __slots__ = ("came", "client_original", "is_looked_up", "item", "known", "text")
+
+    def __init__(self, item: Item, came: str) -> None:
+        self.item = item
+        """The result as policies see it: the whole original, or what the client itself cut from it."""
+        self.came = came
+        """The text that the client sent: the original, one of our views of it, or what the client cut from it."""
+        self.known: KnownResult | None = None
+        """The result on record."""
+        self.text: str | None = None
+        """What is sent in its place, where that is not what came."""
+        self.client_original: ClientOriginal | None = None
+        """What the client cut it from, until that is on record as such."""
+        self.is_looked_up = False
+        """Whether the client's files were searched for what it cut."""
+
+    def state(self, decisions: TrackedChoices) -> State:
+        """Where it is in its life."""
+        if self.known is None:
+            return State.NEW
+        if self.item.gone:
+            return State.GONE
+        return State.DECIDED if self.item.number in decisions else State.KEPT
+
+    @property
+    def is_known_cut(self) -> bool:
+        """Whether it is on record only as the client had cut it."""
+        return self.known is not None and CLIENT_CUT in self.known.result.flags
+
+    def look_up(self, writer: SessionWriter, find: FindOriginal) -> None:
+        """Store what the client cut the result from, where it saved that; the client's files are searched once."""
+        if self.is_looked_up:
+            return
+        self.is_looked_up = True
+        self.client_original = take_original(writer, self.item.returned.call_id, self.came, find)
+        if self.client_original is not None:
+            self.item.original = self.client_original.text
+
+    def recognize(self, store: Store, known: KnownResult, original: StoredText | None) -> None:
+        """Note that the result is on record, and its `original` where the client cut the text from it."""
+        self.drop_original(store, known)
+        self.known, self.item.original = known, original
+
+    def drop_original(self, store: Store, known: KnownResult | None = None) -> None:
+        """Give back a body that was stored for the result, unless it is the one on record now."""
+        taken = None if self.client_original is None else self.client_original.body
+        if taken is not None:
+            if known is None or known.body.blob != taken.blob:
+                store.discard(taken)
+            self.client_original = None
+
+    def as_new(self, result: Result, decision: Draft | None) -> NewResult:
+        """The entries of a new result: its text, or what the client cut it from, with the client's decision."""
+        original = self.client_original
+        if original is None:
+            return NewResult(result, self.item.text, decision)
+        by_client = original.decision(result.trace_id, result.at, self.item.text)
+        return NewResult(result, self.item.text, decision, original.body, by_client)
+
+    def client_decision(self, at: int) -> Draft | None:
+        """The entry for a result that was recorded whole before the client's cut of it came; None for any other."""
+        if self.client_original is None or self.known is None or self.known.decision is not None:
+            return None
+        return self.client_original.decision(self.known.result.trace_id, at, self.came)
