@@ -6,13 +6,22 @@ TRIALS := $(patsubst requirements/adapters-%.in,%,$(wildcard requirements/adapte
 export UV_LINK_MODE = copy
 # Hundreds of processes are started by tests; without compiled files each of them would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
-# The versions whose hooks and logs were looked at; another one is a change to look at again.
-CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
+# The versions whose hooks, logs and requests were looked at; another one is a change to look at again. With
+# `CLIENTS_AT=latest` the newest versions are installed instead.
+CLIENTS_AT ?= pinned
+CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 \
+  @qwen-code/qwen-code@0.24.4 @earendil-works/pi-coding-agent@0.87.1 @continuedev/cli@1.5.47 cline@3.0.65 \
+  @github/copilot@1.0.102 @moonshot-ai/kimi-code@2.1.0 @aaif/goose-binary-linux-x64@1.52.0 \
+  ai@7.0.170 @ai-sdk/openai-compatible@3.0.90
+PYTHON_CLIENTS := mini-swe-agent==2.4.6 litellm==1.109.1 mcp
+OPENHANDS := openhands==1.16.0
+# Several clients need a newer Node.js than many machines have.
+NODE := node@22.23.3
 SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
+.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers fix requirements pin-images clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -80,8 +89,12 @@ adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the
 servers: .venv/dev .servers/installed  ## the MCP gateway before other people's servers, from PyPI and npm
 	MCP_SERVERS_BIN="$(CURDIR)/.servers/bin:$(CURDIR)/.servers/node_modules/.bin" $(BIN)/python -m pytest -m mcp_servers
 
-clients: .venv/dev .clients/installed  ## real coding agents, offline, against a model on loopback
-	PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+clients: .venv/dev .clients/$(CLIENTS_AT)  ## real coding agents, offline, against a model on loopback
+	PATH="$(CURDIR)/.clients/bin:$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+	@test ! -s .clients/missing || { echo "Not installed:"; cat .clients/missing; exit 1; }
+
+clients-openhands: .venv/dev .clients/openhands/installed  ## OpenHands, which needs Python 3.12 and half a gigabyte
+	PATH="$(CURDIR)/.clients/bin:$$PATH" $(BIN)/python -m pytest -m clients -k openhands tests/clients
 
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run server dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
@@ -130,10 +143,17 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 	cd .servers && npm install --no-audit --no-fund $(NODE_SERVERS)
 	@touch $@
 
-.clients/installed: Makefile
+.clients/pinned .clients/latest: Makefile | .venv/uv
 	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
-	mkdir -p .clients && echo '{"private": true}' > .clients/package.json
-	cd .clients && npm install --no-audit --no-fund $(CLIENTS)
+	mkdir -p .clients/bin && rm -f .clients/pinned .clients/latest && echo '{"private": true}' > .clients/package.json
+	PYTHON="$(CURDIR)/$(BIN)/python" UV="$(CURDIR)/$(BIN)/uv" AT=$(@F) sh requirements/install_clients.sh "$(NODE)" \
+	  "$(CLIENTS)" "$(PYTHON_CLIENTS)"
+	@touch $@
+
+.clients/openhands/installed: Makefile | .venv/uv
+	$(BIN)/uv venv --quiet --clear --python 3.12 .clients/openhands
+	$(BIN)/uv pip install --quiet --python .clients/openhands/bin/python $(if $(filter latest,$(CLIENTS_AT)),openhands,$(OPENHANDS))
+	mkdir -p .clients/bin && ln -sf ../openhands/bin/openhands .clients/bin/openhands
 	@touch $@
 
 clean:

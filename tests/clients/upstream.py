@@ -19,7 +19,13 @@ Fault: TypeAlias = int | Literal["cut"]
 """The status with which a request is refused, or an answer that breaks off in its middle."""
 AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
-_SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
+_COMMAND = "command"
+_SHELLS = {
+    **dict.fromkeys(("Bash", "bash", "run_shell_command", "shell", "terminal"), _COMMAND),
+    "exec_command": "cmd",
+    "run_commands": "commands",
+}
+"""The tools that run a command, and the argument that it is in."""
 COMPACTED = "Another language model started to solve this problem"
 """How Codex goes on after a compaction, without any result; what the script asks for is done by then."""
 _NUMBERS = itertools.count()
@@ -65,7 +71,7 @@ class _Client(Scripted):
         else:
             super().answer(status, kind, body)
 
-    def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | None:
+    def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | bytes | None:
         dialect = dialect_of(path)
         if dialect is None and "enerateContent" not in path:
             return None
@@ -73,7 +79,10 @@ class _Client(Scripted):
             self.log.append(body)
         calls = _calls(body, self.script)
         usage = dict(self.bill(body) or (_USAGE[dialect] if dialect else {}))
-        return SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), usage) if dialect else _gemini(calls)
+        if dialect is None:
+            return _gemini(calls)
+        spelling, said = SPELLINGS[dialect], (_parts(calls), next(_NUMBERS), usage)
+        return spelling.events(*said) if body.get("stream") else json.dumps(spelling.whole(*said)).encode()
 
 
 def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict[str, Any]]]:
@@ -124,7 +133,8 @@ def _call(shell: str, move: str | Call) -> Call:
     if move == AGENT:
         return AGENT, {"description": "look", "prompt": "look deeper", "subagent_type": "general-purpose"}
     extra = {"description": "look"} if shell in ("Bash", "bash") else {}
-    return shell, {_SHELLS[shell]: move} | extra
+    extra |= {"security_risk": "LOW", "summary": "look"} if shell == "terminal" else {}
+    return shell, {_SHELLS[shell]: [move] if shell == "run_commands" else move} | extra
 
 
 def _parts(calls: Any) -> list[Part]:

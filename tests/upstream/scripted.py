@@ -29,10 +29,12 @@ class Scripted(BaseHTTPRequestHandler):
         events = self.events(path, body)
         if events is None:
             return self.answer(404, JSON, b"{}")
+        if isinstance(events, bytes):
+            return self.answer(200, JSON, events)
         return self.answer(200, "text/event-stream", b"".join(events))
 
-    def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | None:
-        """The events that answer a request; None where there is nothing at this path."""
+    def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | bytes | None:
+        """The events that answer a request, or one JSON text; None where there is nothing at this path."""
         raise NotImplementedError
 
     def answer(self, status: int, kind: str, body: bytes) -> None:

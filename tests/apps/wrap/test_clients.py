@@ -13,6 +13,7 @@ from keepwhole.apps.wrap.clients import client_for
 from keepwhole.apps.wrap.launch import ClientCommand, prepared
 from keepwhole.apps.wrap.run import settings_for
 from keepwhole.config import Settings
+from keepwhole.errors import UsageError
 from tests.apps.cli.cli import Cli
 
 BASE = "http://127.0.0.1:1/kw-t"
@@ -182,6 +183,99 @@ def test_an_opencode_that_says_nothing_of_its_settings_is_pointed_all_the_same(h
     _, environ, upstreams = started(home, script(home, "opencode", "no JSON"))
     assert upstreams == {}
     assert environ["OPENAI_BASE_URL"] == f"{BASE}/v1"
+
+
+def put(home: Path, path: str, text: str) -> None:
+    (home / path).parent.mkdir(parents=True, exist_ok=True)
+    (home / path).write_text(text)
+
+
+def test_goose_finds_hosts_in_variables_that_override_its_settings(home: Path) -> None:
+    _, environ, upstreams = started(home, "goose", "run")
+    assert (environ["OPENAI_HOST"], environ["ANTHROPIC_HOST"]) == (BASE, BASE)
+    assert upstreams == {}
+    put(home, ".config/goose/config.yaml", "OPENAI_HOST: https://one.example\nextensions: {a: {}}\n")
+    _, environ, upstreams = started(home, "goose", "run", ANTHROPIC_HOST="https://two.example")
+    assert upstreams == {"openai": "https://one.example", "anthropic": "https://two.example"}
+    assert (environ["OPENAI_HOST"], environ["ANTHROPIC_HOST"]) == (f"{BASE}/openai", f"{BASE}/anthropic")
+    put(home, ".config/goose/config.yaml", "\t: [broken")
+    assert started(home, "goose", "run")[2] == {}
+
+
+@pytest.mark.parametrize("name", ["mini", "mini-swe-agent"])
+def test_the_file_of_variables_of_mini_swe_agent_counts_where_the_environment_says_nothing(
+    home: Path, name: str
+) -> None:
+    put(home, ".config/mini-swe-agent/.env", "# addresses\nexport OPENAI_API_BASE='https://one.example/v1'\nNONE\n")
+    _, environ, upstreams = started(home, name)
+    assert upstreams == {"openai": "https://one.example/v1"}
+    assert environ["OPENAI_API_BASE"] == environ["OPENAI_BASE_URL"] == f"{BASE}/openai"
+    assert environ["ANTHROPIC_API_BASE"] == BASE
+    assert started(home, name, OPENAI_API_BASE="https://two.example")[2] == {"openai": "https://two.example"}
+
+
+def test_copilot_with_a_provider_of_the_users_own_reaches_it_by_the_proxy(home: Path) -> None:
+    _, environ, upstreams = started(home, "copilot", COPILOT_PROVIDER_BASE_URL="https://one.example/v1")
+    assert upstreams == {"copilot": "https://one.example/v1"}
+    assert environ["COPILOT_PROVIDER_BASE_URL"] == f"{BASE}/copilot"
+    with pytest.raises(UsageError, match="COPILOT_PROVIDER_BASE_URL"):
+        started(home, "copilot")
+
+
+def test_an_address_in_the_settings_of_openhands_is_overridden_and_nothing_else(home: Path) -> None:
+    argv, environ, upstreams = started(home, "openhands", "-t", "hi")
+    assert argv == ["openhands", "-t", "hi"]
+    assert environ["OPENAI_API_BASE"] == f"{BASE}/v1"
+    assert "LLM_BASE_URL" not in environ
+    assert upstreams == {}
+    put(home, ".openhands/agent_settings.json", '{"llm": {"base_url": "https://one.example", "model": "m"}}')
+    argv, environ, upstreams = started(home, "openhands", "-t", "hi", LLM_API_KEY="ignored so far")
+    assert argv == ["openhands", "--override-with-envs", "-t", "hi"]
+    assert (environ["LLM_BASE_URL"], environ["LLM_API_KEY"], environ["LLM_MODEL"]) == (f"{BASE}/openhands", "", "")
+    assert upstreams == {"openhands": "https://one.example"}
+    given = {"LLM_API_KEY": "mine", "LLM_BASE_URL": "https://two.example"}
+    argv, environ, upstreams = started(home, "openhands", "--override-with-envs", **given)
+    assert argv == ["openhands", "--override-with-envs"]
+    assert (environ["LLM_BASE_URL"], environ["LLM_API_KEY"]) == (f"{BASE}/openhands", "mine")
+    assert upstreams == {"openhands": "https://two.example"}
+
+
+def test_every_provider_of_pi_gets_its_address_from_an_extension_for_this_run(home: Path) -> None:
+    models = {
+        "providers": {"fake": {"baseUrl": "https://one.example/v1", "apiKey": "k"}, "v1": {"baseUrl": "https://b"}}
+    }
+    put(home, ".pi/agent/models.json", json.dumps(models))
+    command = ClientCommand(["pi", "-p", "hi"], {"HOME": str(home)}, RESULTS)
+    launch = client_for("pi").launch(command)
+    with prepared(launch, command, BASE) as (argv, _):
+        assert [argv[1], *argv[3:]] == ["--extension", "-p", "hi"]
+        path = Path(argv[2])
+        text = path.read_text()
+        assert path.name == "keepwhole.js"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not path.exists()
+    for name, address in {"fake": f"{BASE}/fake", "anthropic": BASE, "openai": f"{BASE}/v1"}.items():
+        assert f'pi.registerProvider("{name}", {{ baseUrl: "{address}" }});' in text
+    assert '"v1"' not in text
+    assert launch.upstreams == {"fake": "https://one.example/v1"}
+
+
+def test_the_addresses_of_models_in_the_settings_of_qwen_code_are_overridden_in_a_file_for_this_run(home: Path) -> None:
+    entry = {"id": "m1", "baseUrl": "https://one.example/v1", "envKey": "KEY"}
+    providers = {"openai": [{"id": "m0"}, entry], "other": "broken"}
+    auth = {"baseUrl": "https://two.example/v1"}
+    put(home, ".qwen/settings.json", json.dumps({"modelProviders": providers, "security": {"auth": auth}}))
+    command = ClientCommand(["qwen"], {"HOME": str(home)}, RESULTS)
+    launch = client_for("qwen").launch(command)
+    with prepared(launch, command, BASE) as (argv, environ):
+        settings = json.loads(Path(environ["QWEN_CODE_SYSTEM_SETTINGS_PATH"]).read_text())
+    assert argv == ["qwen"]
+    assert settings["modelProviders"]["openai"] == [{"id": "m0"}, {**entry, "baseUrl": f"{BASE}/qwen-openai-1"}]
+    assert environ["OPENAI_BASE_URL"] == f"{BASE}/openai"
+    assert launch.upstreams == {"qwen-openai-1": "https://one.example/v1", "openai": "https://two.example/v1"}
+    _, environ, upstreams = started(home, "qwen", QWEN_CODE_SYSTEM_SETTINGS_PATH="/etc/mine.json")
+    assert environ["QWEN_CODE_SYSTEM_SETTINGS_PATH"] == "/etc/mine.json"
+    assert upstreams == {"openai": "https://two.example/v1"}
 
 
 def test_any_other_command_finds_the_usual_variables(home: Path) -> None:

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from keepwhole import plugins
-from keepwhole.apps.wrap import claude, codex, opencode
+from keepwhole.apps.wrap import claude, codex, copilot, goose, mini_swe_agent, opencode, openhands, pi, qwen
 from keepwhole.apps.wrap.launch import ANTHROPIC, Client, ClientCommand, Launch, by_environment
 from keepwhole.clients.aider import AIDER
-from keepwhole.clients.claude_code import CLAUDE_CODE
-from keepwhole.clients.codex import CODEX
-from keepwhole.clients.opencode import OPENCODE
+from keepwhole.clients.table import facts_of
 from keepwhole.errors import UsageError
 from keepwhole.wire import dialects
 
@@ -25,14 +23,22 @@ def _launch_aider(command: ClientCommand) -> Launch:
     return by_environment(command, anthropic=(ANTHROPIC, "ANTHROPIC_API_BASE"))
 
 
-CLIENTS: Mapping[str, Client] = MappingProxyType(
-    {
-        CLAUDE_CODE.command: claude.CLIENT,
-        CODEX.command: codex.CLIENT,
-        OPENCODE.command: opencode.CLIENT,
-        AIDER.command: Client(AIDER.name, _launch_aider),
-    }
+_KNOWN = (
+    claude.CLIENT,
+    codex.CLIENT,
+    opencode.CLIENT,
+    Client(AIDER.name, _launch_aider),
+    copilot.CLIENT,
+    goose.CLIENT,
+    mini_swe_agent.CLIENT,
+    openhands.CLIENT,
+    pi.CLIENT,
+    qwen.CLIENT,
 )
+CLIENTS: Mapping[str, Client] = MappingProxyType(
+    {**{facts_of(client.name).command: client for client in _KNOWN}, "mini-swe-agent": mini_swe_agent.CLIENT}
+)
+"""The known clients by the commands that start them."""
 
 
 def project_addresses(folder: str) -> Iterator[tuple[str, Mapping[str, str]]]:

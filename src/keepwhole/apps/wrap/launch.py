@@ -47,21 +47,27 @@ class Launch(NamedTuple):
     upstreams: Mapping[str, str] = _NOTHING
     """The providers behind the proxy that the client's own settings name, by name."""
     environ: Mapping[str, str] = _NOTHING
-    """Variables that are set; a value may contain `BASE`."""
+    """Variables that are set; a value may contain `BASE` and `FILE`."""
     words: Sequence[str] = ()
-    """Arguments that are inserted after the command's name; they may contain `BASE`."""
+    """Arguments that are inserted after the command's name; they may contain `BASE` and `FILE`."""
     own: Sequence[str] | None = None
     """The user's arguments, where they change; those that are new may contain `BASE` and `FILE`."""
     file: str | None = None
     """The text of a file that only the user can read and that exists during the run; it may contain `BASE`."""
+    file_name: str = "settings.json"
+    """The name of that file."""
 
     def apply(self, command: ClientCommand, base: str, file: str = "") -> tuple[list[str], dict[str, str]]:
         """The arguments and the environment, with the proxy at `base` and the launch's file at `file`."""
-        words = [word.replace(BASE, base) for word in self.words]
-        given = {name: value.replace(BASE, base) for name, value in self.environ.items()}
+
+        def filled(text: str) -> str:
+            return text.replace(BASE, base).replace(FILE, file)
+
+        words = [filled(word) for word in self.words]
+        given = {name: filled(value) for name, value in self.environ.items()}
         users = command.argv[1:]
         own = users if self.own is None else self.own
-        own = [word if word in users else word.replace(BASE, base).replace(FILE, file) for word in own]
+        own = [word if word in users else filled(word) for word in own]
         return [command.argv[0], *words, *own], {**command.environ, **_no_proxy_variables(command.environ), **given}
 
 
@@ -79,7 +85,7 @@ def _file_of(launch: Launch, base: str) -> Generator[str]:
         yield ""
         return
     with tempfile.TemporaryDirectory(prefix="keepwhole-") as folder:
-        path = os.path.join(folder, "settings.json")
+        path = os.path.join(folder, launch.file_name)
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(launch.file.replace(BASE, base))
         yield path
@@ -109,12 +115,18 @@ class Client(NamedTuple):
 
 
 def by_environment(
-    command: ClientCommand, openai: Sequence[str] = OPENAI, anthropic: Sequence[str] = (ANTHROPIC,)
+    command: ClientCommand,
+    openai: Sequence[str] = OPENAI,
+    anthropic: Sequence[str] = (ANTHROPIC,),
+    openai_path: str = "/v1",
 ) -> Launch:
-    """Set the variables that most programs read; their values so far are the providers behind the proxy."""
+    """Set the variables that most programs read; their values so far are the providers behind the proxy.
+
+    `openai_path` is the part of OpenAI's paths that the value of such a variable ends with.
+    """
     environ: dict[str, str] = {}
     upstreams: dict[str, str] = {}
-    for name, variables, path in (("anthropic", anthropic, ""), ("openai", openai, "/v1")):
+    for name, variables, path in (("anthropic", anthropic, ""), ("openai", openai, openai_path)):
         former = next((command.environ[variable] for variable in variables if command.environ.get(variable)), None)
         if former is not None:
             upstreams[name], path = check_upstream(name, former), f"/{name}"
