@@ -7,7 +7,7 @@ export UV_LINK_MODE = copy
 # Hundreds of processes are started by tests; without compiled files each of them would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # The versions whose hooks and logs were looked at; another one is a change to look at again.
-CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
+CLIENTS := @anthropic-ai/claude-code@2.1.326 @openai/codex@0.169.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
 SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
@@ -134,6 +134,9 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
 	mkdir -p .clients && echo '{"private": true}' > .clients/package.json
 	cd .clients && npm install --no-audit --no-fund $(CLIENTS)
+	command -v tmux >/dev/null || \
+	  { apt-get update && apt-get install --yes --no-install-recommends tmux; } || \
+	  { echo "Install tmux, in which the clients' own screens run, then run \`make clients\` again."; exit 1; }
 	@touch $@
 
 clean:

@@ -87,8 +87,8 @@ def start_codex(home: Path, port: int, prompt: str, *more: str, base: str = "", 
     settings.write_text(
         'model = "gpt-5.5"\nmodel_provider = "fake"\napproval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
         "check_for_update_on_startup = false\n"
-        f'[model_providers.fake]\nname = "fake"\nbase_url = "http://127.0.0.1:{port}{base}/v1"\nwire_api = "responses"\n'
-        'env_key = "FAKE_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
+        f'[model_providers.fake]\nname = "fake"\nbase_url = "http://127.0.0.1:{port}{base}/v1"\n'
+        'wire_api = "responses"\nenv_key = "FAKE_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
         "[features]\nplugins = false\n[analytics]\nenabled = false\n"
         '[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n'  # else its screen begins with a question
     )

@@ -1,11 +1,10 @@
 """What Keepwhole changed of a request: everything else must be, byte by byte, what the client sent.
 
-Its edits are: the texts of results; recall tools beside the client's own; rounds of recall that the client does not see;
-one cache marker more. `outside` is a request without these, as it is written.
+Its edits are: the texts of results; recall tools beside the client's own; rounds of recall, which the client does not
+see; one cache marker more. `outside` is a request without these, as it is written.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -39,10 +38,17 @@ class Request(NamedTuple):
     recalls: int
     """Rounds of recall in it."""
 
+    @property
+    def loosely(self) -> tuple[str, ...]:
+        """The same with the assistant's words by what they say: Keepwhole writes a message anew that it takes apart
+        because the model recalled something in it."""
+        return tuple(map(_by_value, self.outside))
+
 
 class _Part(NamedTuple):
     """One part of a conversation."""
 
+    role: str
     written: str
     """As it is written, without its marker and without the text of its result."""
     is_marked: bool
@@ -64,7 +70,7 @@ def take_apart(asked: Asked) -> Request:
     assert messages is not None
     parts = list(chain.from_iterable(_parts(message.raw) for message in messages.items.values()))
     own = {part.call_id for part in parts if part.is_recall}
-    shown = [part for part in parts if part.call_id is None or part.call_id not in own]
+    shown = [part for part in _without_last_rounds(parts, own) if part.call_id is None or part.call_id not in own]
     around = document.replaced([(messages.start, messages.end, "…"), *_recall_tools(document)])
     outside = (_path(asked), around, *(part.written for part in shown))
     markers = frozenset(at for at, part in enumerate(shown) if part.is_marked)
@@ -82,20 +88,28 @@ def differences(sent: Sequence[Asked], received: Sequence[Asked]) -> list[str]:
     well. Each request that was sent was received, and no other; a round of recall repeats one."""
     wanted = [take_apart(asked) for asked in sent if is_turn(asked)]
     found = [take_apart(asked) for asked in received if is_turn(asked)]
-    known = Counter(one.outside for one in wanted)
-    seen = Counter(one.outside for one in found)
-    problems = [_problem("received, not sent", one, wanted) for one in found if one.outside not in known]
-    problems += [_problem("sent, not received", one, found) for one in wanted if one.outside not in seen]
+    known, known_loosely = {one.outside for one in wanted}, {one.loosely for one in wanted}
+    seen, seen_loosely = {one.outside for one in found}, {one.loosely for one in found if one.recalls}
+    new = [one for one in found if (one.loosely not in known_loosely if one.recalls else one.outside not in known)]
+    lost = [one for one in wanted if one.outside not in seen and one.loosely not in seen_loosely]
+    problems = [_problem("received, not sent", one, wanted) for one in new]
+    problems += [_problem("sent, not received", one, found) for one in lost]
     problems += _lost_markers(wanted, found)
     problems += _lost_headers(sent, received)
     return problems
 
 
+@lru_cache(maxsize=20_000)
+def _by_value(written: str) -> str:
+    role, _, raw = written.partition(" ")
+    return f"{role} {json.dumps(json.loads(raw))}" if role == "assistant" else written
+
+
 def _lost_markers(wanted: list[Request], found: list[Request]) -> Iterator[str]:
     """A marker of the client's that is gone, or more than one new one."""
-    marked = {one.outside: one.markers for one in wanted}
+    marked = {one.loosely: one.markers for one in wanted}
     for one in found:
-        mine = marked.get(one.outside, one.markers)
+        mine = marked.get(one.loosely, one.markers)
         if mine - one.markers or len(one.markers - mine) > 1:
             yield f"markers at {sorted(one.markers)}, sent at {sorted(mine)}"
 
@@ -150,7 +164,18 @@ def _part(role: str, value: Value) -> _Part:
     if marker is not None:
         pieces.append(_member(value, marker))
     text = None if result is None else result.string or "".join(one.said("text") or "" for one in result.all())
-    return _Part(f"{role} {value.replaced(pieces)}", marker is not None, text, call_id, _is_recall(value))
+    return _Part(role, f"{role} {value.replaced(pieces)}", marker is not None, text, call_id, _is_recall(value))
+
+
+def _without_last_rounds(parts: list[_Part], own: set[str | None]) -> list[_Part]:
+    """Without the rounds of recall at the end: the client will hear what was said in them with the next answer."""
+    end = len(parts)
+    while end and parts[end - 1].result is not None and parts[end - 1].call_id in own:
+        while end and parts[end - 1].result is not None and parts[end - 1].call_id in own:
+            end -= 1
+        while end and parts[end - 1].result is None and parts[end - 1].role in ("assistant", ""):
+            end -= 1
+    return parts[:end]
 
 
 def _is_recall(value: Value) -> bool:

@@ -1,4 +1,4 @@
-"""A session of 300 steps by a real client, run once with `mode: off` and once as users have it; tests look at what it left.
+"""A session of 300 steps by a real client, run once with `mode: off` and once as users have it.
 
 Both sides of Keepwhole are recorded: what the client sent, and what the provider received. `STEPS=20 make clients` runs
 shorter ones.

@@ -39,8 +39,11 @@ class Player:
 
     def __init__(self, plans: Mapping[str, Plan]) -> None:
         self.plans = dict(plans)
+        self.before: Callable[[Json], None] = lambda body: None
+        """Told of every request before it is answered."""
 
     def __call__(self, body: Json) -> list[Part]:
+        self.before(body)
         name, step = _place(body)
         if not offered(body) & _SHELLS or asks_for_summary(body):
             return [Text(f"The work so far: plan `{name}`, Step {name} {step}." if step >= 0 else "A title")]

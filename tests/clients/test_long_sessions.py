@@ -1,4 +1,4 @@
-"""Sessions of 300 steps by the real clients, through `keepwhole wrap`, at a provider that refuses what real ones refuse."""
+"""Sessions of 300 steps by the real clients, through `keepwhole wrap`, at a provider as strict as the real ones."""
 
 import os
 import subprocess

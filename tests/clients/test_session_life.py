@@ -88,7 +88,7 @@ def test_a_fork_sees_what_its_parent_saw(run: LongRun, client: str, again: Again
 
 def test_a_session_that_its_client_compacts_by_itself_goes_on(run: LongRun, client: str, again: Again) -> None:
     """The client is told of a smaller window than the session has filled."""
-    filled = run.till.bills[-1].tokens
+    filled = run.bills[-1].tokens
     more: dict[str, list[str]] = {"codex": ["-c", f"model_auto_compact_token_limit={filled * 4 // 5}"]}
     environ = {"claude": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}}
     if client == "claude" and filled < 70_000:
