@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The versions whose hooks, logs and requests were looked at; another one is a change to look at again. With
 # `CLIENTS_AT=latest` the newest versions are installed instead.
 CLIENTS_AT ?= pinned
-CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 \
+CLIENTS := @anthropic-ai/claude-code@2.1.326 @openai/codex@0.169.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 \
   @qwen-code/qwen-code@0.24.4 @earendil-works/pi-coding-agent@0.87.1 @continuedev/cli@1.5.47 cline@3.0.65 \
   @github/copilot@1.0.102 @moonshot-ai/kimi-code@2.1.0 @aaif/goose-binary-linux-x64@1.52.0 \
   ai@7.0.170 @ai-sdk/openai-compatible@3.0.90
@@ -145,6 +145,9 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 
 .clients/pinned .clients/latest: Makefile | .venv/uv
 	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
+	command -v tmux >/dev/null || \
+	  { apt-get update && apt-get install --yes --no-install-recommends tmux; } || \
+	  { echo "Install tmux, in which the clients' own screens run, then run \`make clients\` again."; exit 1; }
 	mkdir -p .clients/bin && rm -f .clients/pinned .clients/latest && echo '{"private": true}' > .clients/package.json
 	PYTHON="$(CURDIR)/$(BIN)/python" UV="$(CURDIR)/$(BIN)/uv" AT=$(@F) sh requirements/install_clients.sh "$(NODE)" \
 	  "$(CLIENTS)" "$(PYTHON_CLIENTS)"

@@ -20,7 +20,7 @@ class Start(NamedTuple):
     command: list[str]
     environ: dict[str, str]
 
-    def run(self, home: Path, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    def run(self, home: Path, before: Sequence[str] = (), timeout: float = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:
         """Run it in a folder and a home of its own, behind another command if one is given; skipped where it is not
         installed."""
         path = self.environ.get("PATH", os.environ["PATH"])
@@ -36,11 +36,21 @@ class Start(NamedTuple):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=timeout,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
         return done
+
+
+def versions() -> dict[str, str]:
+    """The versions of the clients that are installed."""
+    found: dict[str, str] = {}
+    for name in ("claude", "codex", "opencode"):
+        if shutil.which(name) is not None:
+            told = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
+            found[name] = next((word for word in told.split() if word[0].isdigit()), "of unknown version")
+    return found
 
 
 def drive(home: Path, command: list[str], **environ: str) -> str:
@@ -53,10 +63,12 @@ def claude(home: Path, port: int, prompt: str, *more: str, tools: str = "Bash,Ag
     return json.loads(start_claude(port, prompt, *more, tools=tools, **environ).run(home).stdout)["session_id"]
 
 
-def start_claude(port: int, prompt: str, *more: str, tools: str = "Bash,Agent", **environ: str) -> Start:
-    """Claude Code, with a model on loopback."""
+def start_claude(
+    port: int, prompt: str, *more: str, tools: str = "Bash,Agent", base: str = "", **environ: str
+) -> Start:
+    """Claude Code, with a model on loopback, behind a path where one is given."""
     environ |= {
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}{base}",
         "ANTHROPIC_API_KEY": "sk-ant-fake",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "IS_SANDBOX": "1",
@@ -71,16 +83,17 @@ def codex(home: Path, port: int, prompt: str, *more: str, **environ: str) -> str
     return start_codex(home, port, prompt, *more, **environ).run(home).stdout
 
 
-def start_codex(home: Path, port: int, prompt: str, *more: str, **environ: str) -> Start:
+def start_codex(home: Path, port: int, prompt: str, *more: str, base: str = "", **environ: str) -> Start:
     """Codex, with a model on loopback in its settings."""
     settings = home / ".codex" / "config.toml"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(
         'model = "gpt-5.5"\nmodel_provider = "fake"\napproval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
         "check_for_update_on_startup = false\n"
-        f'[model_providers.fake]\nname = "fake"\nbase_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\n'
-        'env_key = "FAKE_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
+        f'[model_providers.fake]\nname = "fake"\nbase_url = "http://127.0.0.1:{port}{base}/v1"\n'
+        'wire_api = "responses"\nenv_key = "FAKE_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
         "[features]\nplugins = false\n[analytics]\nenabled = false\n"
+        '[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n'  # else its screen begins with a question
     )
     environ["FAKE_KEY"] = "sk-fake"
     return Start(["codex", "exec", *more, "--skip-git-repo-check", "--json", prompt], environ)
@@ -91,12 +104,20 @@ def opencode(home: Path, port: int, *words: str, **environ: str) -> str:
     return start_opencode(home, port, *words, **environ).run(home).stdout
 
 
-def start_opencode(home: Path, port: int, *words: str, outside: str = "allow", **environ: str) -> Start:
+def start_opencode(
+    home: Path,
+    port: int,
+    *words: str,
+    outside: str = "allow",
+    base: str = "",
+    window: int = 200_000,
+    **environ: str,
+) -> Start:
     """opencode, with a model on loopback in the user's own settings: a folder may not decide where keys go."""
     own = home / ".config/opencode"
     own.mkdir(parents=True, exist_ok=True)
-    options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "sk-fake"}
-    models = {"m1": {"limit": {"context": 200_000, "output": 8_000}}}
+    options = {"baseURL": f"http://127.0.0.1:{port}{base}/v1", "apiKey": "sk-fake"}
+    models = {"m1": {"limit": {"context": window, "output": 8_000}}}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
     settings: dict[str, object] = {"$schema": "https://opencode.ai/config.json", "autoupdate": False}
     settings |= {"share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}

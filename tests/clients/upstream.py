@@ -112,7 +112,7 @@ def results(messages: Any) -> list[str]:
     elif isinstance(messages, dict):
         if messages.get("type") == "tool_result" or messages.get("role") == "tool":
             return [_text(messages.get("content"))]
-        if messages.get("type") == "function_call_output":
+        if messages.get("type") in ("function_call_output", "custom_tool_call_output"):
             return [_text(messages.get("output"))]
         if "functionResponse" in messages:
             return [_text(messages["functionResponse"])]

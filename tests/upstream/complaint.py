@@ -8,17 +8,24 @@ from typing import Any
 
 from tests.upstream.spelling import Json, Thinking
 
+_CALLS = ("function_call", "custom_tool_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
 
 def complaint(body: Json) -> str:
     """What a provider would refuse of a request; nothing if it would take it."""
-    tools = {tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools") or ()}
+    offered = [tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools") or ()]
+    tools = set(filter(None, offered))
+    if len(tools) != len(list(filter(None, offered))):
+        return "tool names must be unique"
     if "messages" not in body:
         return _of_items(body, tools)
     calls: dict[str, str] = {}
     waiting: set[str] = set()
+    before = ""
     for message in body["messages"]:
         made, answered = _calls(message), _answered(message)
-        wrong = _misplaced(message, answered, waiting) or _tampered(message)
+        wrong = _misplaced(message, answered, waiting) or _tampered(message) or _repeated(body, message, before)
         if wrong:
             return wrong
         waiting -= set(answered)
@@ -26,14 +33,15 @@ def complaint(body: Json) -> str:
             return f"calls {sorted(set(made) & set(calls))} are made twice"
         calls |= made
         waiting |= set(made)
+        before = message["role"]
     return f"calls {sorted(waiting)} have no results" if waiting else _unknown(calls, tools)
 
 
 def _of_items(body: Json, tools: set[Any]) -> str:
     """The same of the items of Responses, where a result may come any time after its call."""
     items = body["input"] if isinstance(body["input"], list) else []
-    made = [(item["call_id"], item["name"]) for item in items if item.get("type") == "function_call"]
-    answered = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+    made = [(item["call_id"], item["name"]) for item in items if item.get("type") in _CALLS]
+    answered = [item["call_id"] for item in items if item.get("type") in _OUTPUTS]
     for item in items:
         sealed = item.get("encrypted_content")
         if sealed and Thinking(sealed.partition(":")[2]).signature != sealed.partition(":")[0]:
@@ -46,7 +54,8 @@ def _of_items(body: Json, tools: set[Any]) -> str:
         return "a call is answered twice"
     if set(dict(made)) != set(answered):
         return f"calls {sorted(dict(made))} have the results {sorted(answered)}"
-    return _unknown(dict(made), tools)
+    # A request for a summary offers no tools, and tells all the same of those that were called.
+    return _unknown(dict(made), tools) if tools else ""
 
 
 def _unknown(calls: dict[str, str], tools: set[Any]) -> str:
@@ -64,6 +73,11 @@ def _misplaced(message: Json, answered: list[str], waiting: set[str]) -> str:
     if left and message["role"] not in ("tool", "system"):
         return f"calls {sorted(left)} have no results just after them"
     return ""
+
+
+def _repeated(body: Json, message: Json, before: str) -> str:
+    """Two messages of the assistant in a row, in Messages, where its models never wrote them so."""
+    return "roles must alternate" if "system" in body and message["role"] == before == "assistant" else ""
 
 
 def _tampered(message: Json) -> str:

@@ -32,6 +32,14 @@ class Tool(NamedTuple):
     call_id: str | None = None
 
 
+class Custom(NamedTuple):
+    """A call of a tool that takes a text; Responses alone has them."""
+
+    name: str
+    text: str
+    call_id: str | None = None
+
+
 class Thinking(NamedTuple):
     """What a model thought, signed so that the provider knows its own words again."""
 
@@ -42,7 +50,7 @@ class Thinking(NamedTuple):
         return "sig_" + hashlib.sha256(self.thought.encode()).hexdigest()
 
 
-Part: TypeAlias = Text | Tool | Thinking
+Part: TypeAlias = Text | Tool | Custom | Thinking
 
 
 class Spelling(NamedTuple):
@@ -64,7 +72,8 @@ def event(name: str, data: Json) -> bytes:
 
 
 def _ids(said: list[Part], number: int) -> list[tuple[str, Part]]:
-    return [((isinstance(part, Tool) and part.call_id) or f"call_{number}_{at}", part) for at, part in enumerate(said)]
+    own = (part.call_id if isinstance(part, Tool | Custom) else None for part in said)
+    return [(name or f"call_{number}_{at}", part) for at, (name, part) in enumerate(zip(own, said, strict=True))]
 
 
 def _block(call_id: str, part: Part) -> Json:
@@ -72,6 +81,7 @@ def _block(call_id: str, part: Part) -> Json:
         return {"type": "text", "text": part.text, "citations": None}
     if isinstance(part, Thinking):
         return {"type": "thinking", "thinking": part.thought, "signature": part.signature}
+    assert isinstance(part, Tool)
     return {"type": "tool_use", "id": call_id, "name": part.name, "input": part.arguments}
 
 
@@ -179,6 +189,9 @@ def _responses(said: list[Part], number: int, usage: Json | None = None) -> Json
             content = [{"type": "output_text", "text": part.text, "annotations": [], "logprobs": []}]
             own = {"type": "message", "id": f"m_{call_id}", "role": "assistant", "status": "completed"}
             items.append({**own, "content": content})
+        elif isinstance(part, Custom):
+            own = {"type": "custom_tool_call", "id": f"ctc_{call_id}", "call_id": call_id, "status": "completed"}
+            items.append({**own, "name": part.name, "input": part.text})
         else:
             own = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "status": "completed"}
             items.append({**own, "name": part.name, "arguments": json.dumps(part.arguments)})
