@@ -20,7 +20,9 @@ class Start(NamedTuple):
     command: list[str]
     environ: dict[str, str]
 
-    def run(self, home: Path, before: Sequence[str] = (), timeout: float = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, home: Path, before: Sequence[str] = (), timeout: float = PATIENCE_SECONDS
+    ) -> subprocess.CompletedProcess[str]:
         """Run it in a folder and a home of its own, behind another command if one is given; skipped where it is not
         installed."""
         path = self.environ.get("PATH", os.environ["PATH"])
