@@ -14,6 +14,7 @@ from tests.golden import (
     recalls,
     session_life,
     setting_values,
+    small_functions,
     views,
 )
 from tests.golden.recorder import Recorder, Recording
@@ -30,6 +31,7 @@ GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
     **cuts.GROUPS,
     **recall_edges.GROUPS,
     **setting_values.GROUPS,
+    **small_functions.GROUPS,
 }
 
 

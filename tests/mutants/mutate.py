@@ -2,7 +2,7 @@
 
 A mutant changes what the code does and still parses. Texts for people, docstrings, imports and type hints are left
 alone: what they say is no behavior that a test could notice. So are assertions, and `strict=True`, which asserts that
-two sequences are equally long.
+two sequences are equally long, and what a protocol declares, which no code runs.
 
 A small number becomes the next one, which is another count, place or limit. A large one is doubled: that 8,192 bytes
 are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise.
@@ -73,7 +73,15 @@ def _is_silent(node: ast.AST) -> bool:
     )
     is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
     is_assertion = isinstance(node, ast.keyword) and node.arg == "strict"
-    return is_docstring or is_hint or is_message or is_assertion
+    return is_docstring or is_hint or is_message or is_assertion or _is_declaration(node)
+
+
+def _is_declaration(node: ast.AST) -> bool:
+    """Return whether a function only declares what others implement: its body is `...`."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    last = node.body[-1]
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant) and last.value.value is ...
 
 
 def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

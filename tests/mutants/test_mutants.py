@@ -41,6 +41,11 @@ def test_texts_hints_and_docstrings_stay_as_they_are() -> None:
     assert not list(mutants(b"class Options(TypedDict, total=False):\n    name: str\n"))
 
 
+def test_what_a_protocol_declares_stays_as_it_is() -> None:
+    assert not list(mutants(b"class Index(Protocol):\n    def newest(self, above: int = 0) -> list[int]: ...\n"))
+    assert not list(mutants(b'def newest(above: int = 0) -> list[int]:\n    """Return them."""\n    ...\n'))
+
+
 def test_a_returned_constant_becomes_another_one_and_not_none() -> None:
     source = b"def a():\n    return False\n\n\ndef b():\n    return 0\n\n\ndef c():\n    return name\n"
     found = [mutant.apply(source).splitlines()[mutant.line - 1].strip() for mutant in mutants(source)]

@@ -230,7 +230,7 @@ def _results_row(tally: Tally) -> Iterator[tuple[str, str]]:
 
 def _cache_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     """The tokens that the cache served, and the prediction for the same requests."""
-    answers = [(step.request, step.response) for step in steps if figures.billed(step) is not None and step.response]
+    answers = [(step.request, step.response) for step in steps if step.response]
     told = [(asked, answer) for asked, answer in answers if answer.cached is not None]
     if not told:
         return

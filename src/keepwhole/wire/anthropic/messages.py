@@ -115,7 +115,7 @@ def alternating(messages: Sequence[Wire], places: Sequence[int | None], summary:
     """The messages around a summary: roles must alternate, so where two messages of a role meet anew, users' are joined
     and assistants' held apart."""
     joined: list[Wire] = []
-    before: int | None = -1
+    before: int | None = None
     for place in places:
         message = summary if place is None else messages[place]
         meets_anew = joined and (place is None or before is None or place != before + 1)

@@ -1,0 +1,177 @@
+"""Scenarios of small functions that do no I/O: what each gives for many odd values, or which error it raises.
+
+Arguments are drawn by the types that a function declares: all values of the first, in turn with those of the others.
+"""
+
+import inspect
+import types
+import typing
+from array import array
+from collections.abc import Callable
+from importlib import import_module
+from itertools import islice
+from random import Random
+from typing import Any
+
+from tests.golden import doors
+from tests.golden.odd_values import LISTS, LONG, NAMES, NUMBERS, OBJECTS, OWN, STRINGS
+from tests.golden.recorder import Recorder
+
+_FUNCTIONS = """
+apps.cli.parser: module_of
+apps.cli.replay_screen: format_count
+apps.cli.screen: safe line plural
+apps.hooks.payload: mapping text texts
+apps.inspector.headers: attachment
+apps.inspector.raw: parse_range
+apps.inspector.routes: find_route
+apps.inspector.window: parts_of_request
+apps.json_file: parse parts member indent
+apps.listener: is_health parse_address is_same
+apps.mcp.line_reader: answered_id
+apps.mcp.pins: pin_key digest
+apps.mcp.routes: parsed_cursor
+apps.proxy.answer_buffer: can_unpack
+apps.redaction: redacted has_key_shape
+apps.wrap.clients: client_for
+canonical.body: measure
+canonical.entry: arguments_text
+canonical.guard: is_blank is_cleared
+canonical.ids: trace_of is_session_id trace_id session_id artifact_id
+canonical.json_members: root_span
+canonical.json_text: find_strings
+canonical.media: media_type
+canonical.utf8: encode showable lowered count_unfinished
+exchange.manifest_writer: split strings as_text
+logs.lines: repaired_characters
+logs.message_order: epoch_seconds
+logs.provider_exchange: is_messages
+logs.reader: is_log
+logs.run: length_of
+models.ledger: last_end
+models.profiles: profile_for input_price
+models.tokens: estimate estimate_from_length classify content_of reserve measure upper_bound
+policies.arrival: named_in
+policies.call_outcomes: one_line
+policies.failures: is_error_text error_line
+policies.kinds: kind_of works_on_files
+policies.near_repeats: differing_spans unchanged_lines
+policies.policy: rule_meaning
+policies.references: argument_texts
+policies.retention: notice end_of_lines
+recall.answer: read_id
+recall.grep: parse_grep
+recall.json_path: parse_path children
+recall.names: is_recall
+recall.ranges: parse_lines parse_chars range_of number_of
+recall.scorer: terms idf
+recall.search_artifacts: query_of
+record.arrival: flags_of
+record.forget: spellings_of
+record.session_reader: check_name
+replay.atoms: atoms is_atom is_rare atom_parts long_lines words argument_text positions occurs occurrences_in_context
+replay.client_compaction: threshold
+replay.evidence: is_recorded_under_masking
+replay.missed_evidence: brings_back answer_to text_around lines_around
+replay.page.markup: visible short
+replay.prices: parse_tokens
+replay.search: pieces
+settings_section: suggestion
+standalone.contexts.arguments: check_text check_mapping check_id check_limit check_paths check_size
+standalone.contexts.context: hash_args hash_query file_stem subject_of get_tool_description as_json size_of plain
+store.blobs.bucket_address: is_bucket bucket_of redacted
+store.blobs.s3: summarize_error
+store.passages: tokens marks
+store.postgres.address: is_address address_of redacted
+store.sql_store: is_after as_bytes
+store.sqlite.schema: statements
+transfer.archive: checked_number parse_hash checked_text
+truncation.code: definitions is_among
+truncation.configuration: job_of
+truncation.diff: hunk_bounds
+truncation.edges: joined
+truncation.lines: line_bounds split_after after_ends
+truncation.notice: omitted remainder_omitted beginning_omitted items_omitted rows_omitted size_text reference binary
+truncation.paragraphs: bounds_of
+truncation.present: summarize
+truncation.question: terms literals fold hits_of
+truncation.result: estimated_tokens
+truncation.rows: record_bounds
+truncation.sniff: preface
+truncation.strategy: strategy_for is_strategy
+truncation.unit_bounds: unit_bounds
+truncation.units: unit_at longest_unit split_long
+truncation.words: words runs spelled joined stem
+truncation.xml_element: is_xml
+wire.cache_markers: unmarked
+wire.content: fields_of field_of parts_of text_of json_text spoken size_of
+wire.dialects: dialect_named conversation_dialect endpoint_of decode_message parse_call
+wire.identity: session_id
+wire.pairs: text_in
+wire.sse: last_event is_event_stream is_between_events
+wire.summary: marked
+wire.usage: streamed_body
+"""
+_MOST = 220
+"""Calls of one function."""
+
+
+def _pool(hint: Any) -> tuple[Any, ...]:
+    if isinstance(hint, types.UnionType):
+        return tuple(value for each in typing.get_args(hint) for value in _pool(each))
+    if hint is type(None):
+        return (None,)
+    if hint is bool:
+        return (False, True)
+    if hint in (int, float):
+        return NUMBERS if hint is int else (*NUMBERS, 0.5, 2.25)
+    if hint is str or isinstance(hint, typing.TypeVar):
+        return STRINGS + LONG
+    if hint in (bytes, bytearray, memoryview):
+        return tuple(text.encode("utf-8", "surrogatepass") for text in STRINGS + LONG)
+    if hint is Any or hint is object:
+        return OBJECTS + STRINGS[:30]
+    inner = typing.get_args(hint)
+    if inner and inner[0] is int:
+        return LISTS
+    if inner and inner[-1] is Any:
+        return tuple(value for value in OBJECTS if isinstance(value, dict))
+    return NAMES
+
+
+def _calls(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    hints = typing.get_type_hints(function)
+    wanted = [each for each in inspect.signature(function).parameters.values() if each.default is each.empty]
+    pools = [_pool(hints[each.name]) for each in wanted]
+    if len(pools) == 1:
+        return [(value,) for value in pools[0]][:_MOST]
+    chance = Random(function.__name__)
+    return [tuple(chance.choice(pool) for pool in pools) for _ in range(_MOST)]
+
+
+def _given(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    try:
+        found = function(*arguments)
+        return _plain(found)
+    except Exception as error:
+        return f"{type(error).__name__}"
+
+
+def _plain(found: Any) -> Any:
+    """A value as JSON can have it, also one that is read once, or an array of numbers."""
+    if isinstance(found, array) or inspect.isgenerator(found):
+        return doors.plain(list(islice(found, 200)))
+    return [_plain(each) for each in found] if type(found) is tuple else doors.plain(found)
+
+
+def functions(out: Recorder) -> None:
+    """Every function of the table."""
+    for line in _FUNCTIONS.split("\n")[1:-1]:
+        module, _, names = line.partition(": ")
+        for name in names.split():
+            function = getattr(import_module(f"keepwhole.{module}"), name)
+            calls = [*_calls(function), *OWN.get(f"{module}.{name}", ())]
+            out.add(f"small/{module}.{name}", [_given(function, arguments) for arguments in calls])
+
+
+GROUPS: dict[str, list[Callable[[Recorder], None]]] = {"small": [functions]}
