@@ -7,6 +7,7 @@ import pytest
 from tests.clients.drive import versions
 from tests.clients.long_run import LongRun, Ran, running
 from tests.clients.stage import DIALECTS
+from tests.clients.test_versions import SEEN
 from tests.clients.totals import lines
 
 
@@ -32,6 +33,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not (found := lines()):
         return
     terminalreporter.section("real clients")
-    terminalreporter.write_line(", ".join(f"{name} {version}" for name, version in versions().items()))
+    for name, version in versions().items():
+        unseen = "" if version in SEEN[name] else ", which `src/keepwhole/clients` does not list as seen"
+        terminalreporter.write_line(f"{name} {version}{unseen}")
     for line in found:
         terminalreporter.write_line(line)

@@ -1,12 +1,15 @@
 """A real client between a recording relay and a strict provider: what both sides saw, and the record it leaves."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 import keepwhole
 from tests.clients.drive import Start, start_claude, start_codex, start_opencode
@@ -97,6 +100,8 @@ def conversations(received: list[Asked]) -> Iterator[list[Asked]]:
 @contextmanager
 def stage(client: str, home: Path, plans: Mapping[str, Plan]) -> Iterator[tuple[Stage, Breakpoints | Prefixes]]:
     """A client, its relay and its provider, while they are needed."""
+    if shutil.which(client) is None:
+        pytest.skip(f"`{client}` is not installed; `make clients` installs it")
     player = Player(plans)
     till = TILLS[DIALECTS[client]](Clock(), window=WINDOWS[client])
     with upstream(player, till) as served, relay() as between:
