@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from keepwhole.session import Session
+from keepwhole.store.protocol import result_of
 from tests.apps.proxy.agent_model import turns_of
 from tests.clients.edits import differences, is_turn, take_apart
 from tests.clients.long_run import LongRun, Ran, turns
@@ -48,6 +50,21 @@ def test_every_output_is_on_record_as_its_tool_printed_it(run: LongRun) -> None:
     wanted = {call_id: move.prints for call_id, move in moves.items() if 0 < len(move.prints) <= UNCUT}
     assert len(wanted) > len(run.plan) // 2
     assert [call_id for call_id, prints in wanted.items() if prints.rstrip("\n") not in kept.get(call_id, "")] == []
+
+
+@pytest.mark.parametrize("client", ["claude", "opencode"])
+def test_an_output_that_the_client_cut_is_recalled_whole(run: LongRun, client: str) -> None:
+    """Claude Code sends 2 KB of it and opencode the end; what they leave out is in files of theirs. Codex has none."""
+    steps = [step for step, moves in enumerate(run.plan) if len(moves[0].prints) > UNCUT]
+    assert steps
+    given = _results(run.sent)
+    with Session(run.session, store=run.stage.home / ".keepwhole") as session:
+        known = [result_of(row) for row in session.store.rows(session.id, kind="result", light=True)]
+        traces = {result.call_id: result.trace_id for result in known}
+        for step in steps:
+            call_id, prints = f"toolu_main_{step}_0", run.plan[step][0].prints
+            assert len(prints) > 290 * 1_024 > 5 * len(given[call_id])
+            assert session.recall_bytes(traces[call_id]).decode().rstrip() == prints.rstrip()
 
 
 def test_what_was_sent_is_sent_again_except_where_a_batch_is_on_record(run: LongRun) -> None:
