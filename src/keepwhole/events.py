@@ -57,6 +57,11 @@ def log_budget_spent(paid: int, unmanaged: int) -> None:
     _warning("ageing stopped, nothing more can be afforded: paid=%d with_mode_off=%d", paid, unmanaged)
 
 
+def log_forked(session: str, origin: str, results: int) -> None:
+    """Log that a session goes on from another one."""
+    _info("forked session=%s origin=%s results=%d", session, origin, results)
+
+
 def log_purged(session: str, entries: int, size: int) -> None:
     """Log that a session was purged."""
     _info("purged session=%s entries=%d bytes=%d", session, entries, size)

@@ -86,3 +86,13 @@ def test_both_figures_are_what_was_and_would_have_been_paid(
     off, on, cost = RUNS[name]()
     assert cost.paid == pytest.approx(on.cost, rel=0.001)
     assert cost.whole == pytest.approx(off.cost, rel=0.06)
+
+
+def test_a_run_that_begins_in_the_middle_of_a_conversation_saves_what_it_saves_itself() -> None:
+    """A resumed session, or a fork: with `mode: off` its first request would have been cached as well."""
+    off, on, _ = run(Weights(result=12_000), 24, 200_000, preset="lean")
+    steps = RequestLog(on.session).all()[-4:]
+    cost = cost_of(steps, lambda model: profile_for(model, {MODEL: {**PRICES, "window": 200_000}}))
+    assert cost is not None
+    assert cost.paid == pytest.approx(sum(bill.cost for bill in on.till.bills[-4:]), rel=0.001)
+    assert cost.whole == pytest.approx(sum(bill.cost for bill in off.till.bills[-4:]), rel=0.1)

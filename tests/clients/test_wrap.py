@@ -270,6 +270,23 @@ def test_a_sub_agent_and_a_resumed_session_are_in_the_session_of_the_first(tmp_p
     assert "listing 3 line" in record(tmp_path)[session][-1]
 
 
+def test_a_fork_of_a_session_goes_on_from_what_was_sent_of_it(tmp_path: Path) -> None:
+    log: list[Any] = []
+    with upstream(script(called), log) as port:
+        first = start_claude(port, PROMPT, tools="Bash,Read", **ENVIRON).run(tmp_path, wrap())
+    origin, sent = json.loads(first.stdout)["session_id"], len(log)
+    with upstream([*script(called), (LISTING.format(20),)], log) as port:
+        again = start_claude(port, "go on", "--resume", origin, "--fork-session", tools="Bash,Read", **ENVIRON)
+        fork = json.loads(again.run(tmp_path, wrap()).stdout)["session_id"]
+    assert fork != origin
+    assert set(record(tmp_path)) == {origin, fork}
+    assert said(log[sent])[: len(said(log[sent - 1])) - 1] == said(log[sent - 1])[:-1]
+    till = Breakpoints(Clock(), window=200_000)
+    *_, last, forked = [till.bill(body) for body in log[: sent + 1]]
+    assert forked.read == last.read + last.written
+    assert "listing 20 line" in record(tmp_path)[fork][-1]
+
+
 def test_a_client_that_compacts_under_wrap_goes_on_after_it(tmp_path: Path) -> None:
     log: list[Any] = []
     with upstream(script(called), log) as port:

@@ -13,7 +13,7 @@ from keepwhole.canonical.entry import GENESIS, header_bytes
 from keepwhole.errors import NotFound, NotStored, Overtaken, QuotaExceeded, UsageError
 from keepwhole.exchange.request_log import LoggedAnswer, RequestLog
 from keepwhole.store.feed import Feed
-from keepwhole.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
+from keepwhole.store.protocol import FindsCalls, SessionInfo, Store, body_of, decision_of, entry_of
 from keepwhole.store.verify import verify
 from tests.build import NOON, decision, draft, numbered_lines, opened, request, response, stored_bytes, taken
 
@@ -419,6 +419,17 @@ class StoreContract(BodyContract):
         store.append("s", [draft(store, call_id="\ud800x")])
         assert len(store.find_call("s", "\ud800x")) == 1
         assert store.find_call("s", "\ufffdx") == []
+
+    def test_calls_are_counted_in_every_session_that_has_results_of_them(self, store: Store) -> None:
+        assert isinstance(store, FindsCalls)
+        calls = {"one": ["c1"], "none": ["c9"], "two": ["c1", "c2", "c2"], "late": ["c1"], "gone": ["c1", "c2"]}
+        for name, made in calls.items():
+            opened(store, name)
+            store.append(name, [draft(store, b"%d" % at, call_id=each) for at, each in enumerate(made)])
+        store.purge("gone", 1)
+        assert list(store.count_calls(["c1", "c2", "c3"]).items()) == [("one", 1), ("two", 2), ("late", 1)]
+        assert store.count_calls(["c3", "\ud800"]) == {}
+        assert store.count_calls([]) == {}
 
     def test_the_newest_decision_holds(self, store: Store) -> None:
         opened(store)

@@ -1,14 +1,19 @@
 """What a branch has cost: the client with `mode: off` pays neither for our batches nor for our recalls."""
 
+import json
+from copy import copy
 from typing import Any
 
 import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
+from keepwhole.exchange.fork import ForkCheck
 from keepwhole.models.ledger import Ledger
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.record.bills import Billing
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.request_body import read_request
 
 EAGER = CAREFUL.replace(
     start=2_000, old_after={"other": 2}, patience=0.001, keep_steps=1, max_loss=1_000, clear_at_least=100
@@ -20,14 +25,14 @@ class Conversation:
     """Steps of one session, at a clock that the test moves."""
 
     def __init__(self, pause: float, **settings: Any) -> None:
-        self.now, self.pause = 1_000_000.0, pause
+        self.name, self.now, self.pause = "s", 1_000_000.0, pause
         self.settings, self.store = Settings(home="unused", **settings), MemoryStore()
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
         self.restart()
         self.projected = self.session.projection(self.messages)
 
     def restart(self) -> None:
-        self.session = Session("s", store=self.store, settings=self.settings, clock=lambda: self.now)
+        self.session = Session(self.name, store=self.store, settings=self.settings, clock=lambda: self.now)
 
     def step(self, number: int, tool: str = "fetch", text: str = TEXT) -> None:
         call = {"type": "tool_use", "id": f"c{number}", "name": tool, "input": {"id": str(number)}}
@@ -35,6 +40,17 @@ class Conversation:
         self.messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
         self.projected = self.session.projection(self.messages)
         self.now += self.pause
+
+    def fork(self) -> "Conversation":
+        """The same conversation, which goes on under another name."""
+        made = copy(self)
+        made.messages = list(self.messages)
+        made.name = "fork"
+        made.restart()
+        request = read_request(json.dumps({"messages": made.messages}).encode())
+        assert request is not None
+        assert ForkCheck(made.session).take_over(conversation_dialect("anthropic"), request, "main")
+        return made
 
     @property
     def edited(self) -> int:
@@ -69,6 +85,26 @@ def test_a_step_that_only_recalls_is_paid_by_us_alone() -> None:
     once = other.ledger.unmanaged - before
     assert with_recall == once, "one request, not two"
     assert talk.ledger.paid - paid > once
+
+
+def test_a_fork_begins_with_neither_the_costs_nor_the_savings_of_its_origin() -> None:
+    origin = Conversation(20, mode="on", auto=EAGER)
+    for number in range(20):
+        origin.step(number)
+    fork = origin.fork()
+    fork.projected = fork.session.projection(fork.messages)
+    assert min(origin.ledger.paid, origin.ledger.unmanaged) > 10_000
+    assert (fork.ledger.paid, fork.ledger.unmanaged) == (0, 0)
+    before = origin.ledger.paid, origin.ledger.unmanaged
+    for number in range(20, 26):
+        origin.step(number)
+        fork.step(number)
+    own = fork.ledger.paid, fork.ledger.unmanaged
+    assert own[1] == pytest.approx(origin.ledger.unmanaged - before[1], rel=0.01)
+    assert own[0] == pytest.approx(origin.ledger.paid - before[0], rel=0.01)
+    fork.restart()
+    fork.projected = fork.session.projection(fork.messages)
+    assert (fork.ledger.paid, fork.ledger.unmanaged) == pytest.approx(own, rel=0.01), "as another process has it"
 
 
 def with_summary() -> Conversation:

@@ -98,7 +98,8 @@ def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Co
         profile = profile_of(step.request.model)
         paid = _paid(answer, profile)
         size = history.size_with(step.request, answer.input or 0)
-        shared = min(size, before if number else answer.cached or 0) if is_cached else 0
+        found = before if number else round(size * (answer.cached or 0) / max(1, answer.input or 0))
+        shared = min(size, found) if is_cached else 0
         at = sent_at(step.request, answer)
         cold, used = not answer.cached and at - used > profile.lifetime, at
         before_cost = client.cost

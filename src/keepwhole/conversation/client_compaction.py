@@ -24,6 +24,7 @@ from keepwhole.conversation.branch import Branch
 from keepwhole.errors import StoreError
 from keepwhole.models.ledger import CarriedCosts
 from keepwhole.policies.policy import Situation
+from keepwhole.record.fork_note import ForkNote
 
 TOOL = "keepwhole_costs"
 """The tool name of a note."""
@@ -42,16 +43,26 @@ class _CostNote(NamedTuple):
 
 
 def begin_costs(branch: Branch, name: str, situation: Situation, whole: int) -> None:
-    """Let a conversation go on from what the one cost that its client compacted, if there is one.
+    """Let a conversation go on from what the one cost that its client compacted, if there is one; of one that was
+    forked, count what was sent since.
 
     `name` is which of the conversations side by side it is, `whole` what comes before its messages, in tokens.
     """
     if not branch.costs.is_new or not branch.transcript.messages:
         return
+    fork = branch.context.journal.fork
+    if fork is not None and _was_forked(branch, fork):
+        branch.costs.begin_fork(fork.turns)
     notes = (known.result for known in branch.context.journal.of_tool(TOOL))
     note = _note_for(name, branch.summary.prefix(1), notes)
     if note is not None:
         branch.costs.go_on(note.carried, note.at, situation, whole)
+
+
+def _was_forked(branch: Branch, fork: ForkNote) -> bool:
+    """Whether the first result of a conversation came with the fork; a sub-agent that began later has none of these."""
+    first = branch.known(0) if branch.transcript.items else None
+    return first is not None and first.seq < fork.seq
 
 
 def record_compaction(branch: Branch, name: str) -> None:

@@ -88,14 +88,17 @@ class BranchContext(NamedTuple):
         return not drafts or all(self.lay_out(item, is_recorded=True) for item in items)
 
     def lay_out_again(self, trace_id: str, cut: Cut) -> None:
-        """Write the file here too, where a notice names a file that another machine has written."""
+        """Write the file that a notice names here too, where another machine has written it, or where it was the file
+        of a session that this one was forked from, which may have been purged."""
         files = self.writer.links.files
         if files is None:
             return
-        path = files.path_of(self.writer.links.session, trace_id)
-        if path in cut.above + cut.below and not os.path.exists(path):
-            with suppress(StoreError):
-                self.writer.links.lay_out_kept(self.writer.store, trace_id)
+        fork = self.journal.fork
+        for session in (self.writer.links.session, *(fork.origins if fork is not None else ())):
+            path = files.path_of(session, trace_id)
+            if path in cut.above + cut.below and not os.path.exists(path):
+                with suppress(StoreError):
+                    self.writer.links.lay_out_kept(self.writer.store, trace_id, session)
 
 
 def _bytes_of(item: Item) -> Iterable[bytes]:

@@ -68,6 +68,7 @@ class Conversations:
         self._branches: list[tuple[_Key, Branch]] = []
         self._generation = self.journal.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
+        self._knows_fork = False
         self._profile = lru_cache(maxsize=64)(self._profile_for)
         self.billing = Billing(
             writer.name, clock, self._profile, lambda: self.journal.bills, self.journal.request_reader
@@ -139,9 +140,11 @@ class Conversations:
             return [known.result for known in reversed(self.journal.of_tool(tool))]
 
     def has_offered_tools(self, branch: str) -> bool:
-        """Whether a request of a branch on record offered the recall tools, as far as the record was read."""
+        """Whether a request of a branch on record offered the recall tools, as far as the record was read; of a fork,
+        also one of the session that it comes from."""
         with self._lock:
-            return branch in self.journal.bills.offered
+            fork = self.journal.fork
+            return branch in self.journal.bills.offered or (fork is not None and branch in fork.offered)
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """Return the messages with every result whole that the record has: views of ours, and what the client cut,
@@ -210,8 +213,15 @@ class Conversations:
                 self.journal.catch_up()
             except StoreError:
                 return False
+            self._learn_fork()
             self.billing.catch_up()
             return True
+
+    def _learn_fork(self) -> None:
+        """Learn once what bills of the session say that this one was forked from."""
+        if not self._knows_fork and (fork := self.journal.fork) is not None:
+            self._knows_fork = True
+            self.billing.learn_scale(fork.bills)
 
     def _situation(self, view: View) -> Situation:
         overhead = reserve = 0

@@ -93,6 +93,8 @@ class BranchCosts:
         """The request that was viewed before that, if the model's answer to it is not among the messages."""
         self._is_told = False
         """Whether it was said that nothing more can be afforded."""
+        self._fork: int | None = None
+        """The number of turns before the fork that is still to be counted up to; None where there is none."""
 
     def begin(self, now: float, lifetime: float) -> None:
         """Set the time of the next request, and how long the cache remembers one."""
@@ -110,6 +112,11 @@ class BranchCosts:
         self._ledger.go_on(carried, begins)
         self._before = _Request(0, begins if carried.size else whole, whole, at)
         self._prefixes.add(0, at)
+
+    def begin_fork(self, turns: int) -> None:
+        """Count what was sent in the first `turns` turns for what the cache has, and not for what it has cost: it was
+        paid in the session that the conversation was forked from."""
+        self._fork = turns
 
     def note_compaction(self, costs: Costs, restored: Collection[int]) -> None:
         """Note that the client compacts with the request that is viewed now, in which these results are shown whole
@@ -221,6 +228,7 @@ class BranchCosts:
         first = self._turn_of(summary)
         at = self._before.at or min(times.values(), default=self._now)
         for turn, messages, tokens in self._transcript.requests(self._turns):
+            self._pass_fork(turn)
             is_sent = turn in times and times[turn] != times.get(turn + 1)
             at = max(at, times.get(turn, at))
             changes = self._pending.pop(turn, [])
@@ -236,6 +244,13 @@ class BranchCosts:
                 self._before = _Request(messages, tokens - self._recalled_upto(messages) + whole, 0, at)
                 self._begin_after_summary(whole)
         self._turns = self._transcript.turns
+        self._pass_fork(self._turns)
+
+    def _pass_fork(self, turn: int) -> None:
+        """Begin the sums anew with the first request that was sent after a fork."""
+        if self._fork is not None and turn >= self._fork:
+            self._ledger.begin_fork()
+            self._fork = None
 
     def _begin_after_summary(self, whole: int) -> None:
         """Forget what was sent before a summary took its place: of that the cache serves only what is before messages.

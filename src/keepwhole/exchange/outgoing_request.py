@@ -135,10 +135,16 @@ class HiddenRounds:
         return is_record_read
 
     def _learn(self, result: Result) -> None:
-        try:
-            about = cast("dict[str, Any]", json.loads(result.arguments or ""))
-            about.pop("v")
-            found = Round(**about)
+        found = read_round(result)
+        if found is not None:
             self._by_key.setdefault(found.key, []).append(found)
-        except (ValueError, KeyError, TypeError):
-            return
+
+
+def read_round(result: Result) -> Round | None:
+    """The round that a result on record is; None for any other."""
+    try:
+        about = cast("dict[str, Any]", json.loads(result.arguments or ""))
+        about.pop("v")
+        return Round(**about)
+    except (ValueError, KeyError, TypeError):
+        return None

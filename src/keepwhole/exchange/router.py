@@ -19,6 +19,7 @@ from keepwhole import events
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError
 from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.fork import ForkCheck
 from keepwhole.exchange.outgoing_request import HiddenRounds
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.logs.client_originals import ClientFolders
@@ -56,6 +57,7 @@ class _Routed(NamedTuple):
     session: Session
     rounds: HiddenRounds
     log: RequestLog
+    fork: ForkCheck
 
 
 class SessionRouter:
@@ -133,6 +135,9 @@ class SessionRouter:
         scope = scope_of(request)
         routed = self._route(identity, scope)
         session = routed.session if routed is not None else self.own
+        if routed is not None and not endpoint.counts:
+            is_fork = routed.fork.take_over(endpoint.dialect, request, identity.branch)
+            self.counts.update(["forks"] if is_fork else ())
         self._weigh(session.id, len(body))
         exchange = Exchange(
             session,
@@ -178,7 +183,7 @@ class SessionRouter:
             if name not in self._sessions:
                 own: dict[str, Any] = {**self._options, "settings": self._settings_of(name)}
                 session = self.own if name == self.own.id else Session(name, **own)
-                self._sessions[name] = _Routed(session, HiddenRounds(session), RequestLog(session))
+                self._sessions[name] = _Routed(session, HiddenRounds(session), RequestLog(session), ForkCheck(session))
             self._sessions.move_to_end(name)
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)

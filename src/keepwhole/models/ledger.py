@@ -111,6 +111,12 @@ class Ledger:
         dropped = begins - carried.size if carried.size else 0
         self._client.go_on(carried.unmanaged, carried.compactions, dropped)
 
+    def begin_fork(self) -> None:
+        """Begin anew at a fork: what was paid until then was paid in the session it comes from, and what was saved is
+        spent there."""
+        self.paid = 0.0
+        self._client.cost = 0.0
+
     @property
     def client(self) -> UnmanagedClient:
         """The client as it would be with `mode: off`."""

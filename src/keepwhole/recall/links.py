@@ -37,15 +37,15 @@ class RecallLinks(NamedTuple):
         if self.files is not None:
             self.files.lay_out(self.session, trace_id, chunks())
 
-    def lay_out_kept(self, store: Store, trace_id: str) -> None:
-        """Write the file of a stored result, if links go to files."""
+    def lay_out_kept(self, store: Store, trace_id: str, folder: str | None = None) -> None:
+        """Write the file of a stored result, if links go to files: into its session's folder, or another's."""
         if self.files is None:
             return
         row = store.find(self.session, trace_id)
         if row is None:
             raise NotFound(f"Session `{self.session}` has no result `{trace_id[:80]}`.")
         with store.open(body_of(row)) as reader:
-            self.files.lay_out(self.session, trace_id, reader.stream())
+            self.files.lay_out(folder or self.session, trace_id, reader.stream())
 
     def with_link(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
         """Return the unit with its link. Its file is written first; where that fails the link is a command."""

@@ -8,7 +8,7 @@ Must not know: how requests are sent, what a policy does with it.
 
 import threading
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -76,6 +76,16 @@ class BillLog:
         """Hand out the billed requests, each once."""
         billed, self._billed = self._billed, []
         return billed
+
+    def newest(self, most: int) -> list[tuple[str, int, int]]:
+        """Return the newest bills about whole requests that were not taken yet: the model, the estimated tokens, the
+        billed ones."""
+        told = [
+            (one.request.model, one.estimated_tokens, one.response.input or 0)
+            for one in self._billed
+            if one.response.status == 200
+        ]
+        return [bill for bill in told if bill[1] and bill[2]][-most:]
 
     def _note_sent(self, request: Request, response: Response | None) -> None:
         if request.recall == "tools":
@@ -243,6 +253,12 @@ class Billing:
             self.predicted += request.predicted or 0
             self.billed += response.cached
             self._judge(request.predicted or 0, response.cached, self.profile(request.model), is_told=False)
+
+    def learn_scale(self, bills: Iterable[tuple[str, int, int]]) -> None:
+        """Learn how far estimates are off from bills of another session: the model, estimated tokens, billed ones."""
+        with self._lock:
+            for model, estimated, billed in bills:
+                self._model(model).correct(estimated, billed)
 
     def remember(self, before: float) -> None:
         """Look at the newest requests of others whose answers had begun by then: what they left in the cache."""

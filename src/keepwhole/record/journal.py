@@ -45,6 +45,8 @@ from keepwhole.canonical.guard import is_cleared, truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, NotFound, StoreError
 from keepwhole.record.bills import BillLog
+from keepwhole.record.fork_note import TOOL as FORK
+from keepwhole.record.fork_note import ForkNote, read_fork
 from keepwhole.record.known_result import OWN_TOOLS, KnownResult, Origin, read_cut
 from keepwhole.record.past import Past
 from keepwhole.store.follower import RecordFollower
@@ -241,6 +243,11 @@ class Journal:
         """The results of one of Keepwhole's own tools, the newest first."""
         return list(reversed(self._by_tool.get(tool, ())))
 
+    @property
+    def fork(self) -> ForkNote | None:
+        """Which session this one goes on from; None where it comes from no other."""
+        return read_fork(reversed(self._by_tool.get(FORK, ())))
+
     def decisions_with(self, seq: int) -> list[str]:
         """Trace ids of the decisions that were appended together with the entry of this number."""
         found: list[str] = []
@@ -317,6 +324,13 @@ class Journal:
         except StoreError:
             return False
         return original is not None and showable(original) == text
+
+
+def origin_of(store: Store, session: str) -> str | None:
+    """The name of the session that a session was forked from; None where it comes from no other."""
+    journal = Journal(store, session)
+    journal.catch_up()
+    return None if journal.fork is None else journal.fork.origin
 
 
 def _is_decision(draft: Draft) -> bool:

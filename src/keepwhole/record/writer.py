@@ -154,6 +154,15 @@ class SessionWriter:
         self.count(entries)
         return entries
 
+    def append_copies(self, drafts: Sequence[Draft], after: int) -> list[Entry]:
+        """Append entries of another session, unless this one has got results or decisions `after` a number.
+
+        They count against the quota, and not in the metrics: nothing has happened again.
+        """
+        entries = self.append(drafts, after=after).entries
+        self._stored += sum(entry.facts.size for entry in entries)
+        return entries
+
     def count(self, entries: Sequence[Entry]) -> None:
         """Count entries that were added: in the metrics, and against the quota."""
         for entry in entries:

@@ -1,7 +1,7 @@
 """`MemoryStore`: the record in dictionaries, gone with the process. Other back ends are compared with it in tests."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Unpack
@@ -140,6 +140,14 @@ class MemoryStore:
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """Return the results of this call in this session, in order."""
         return list(self._indexed(session, "call", call_id))
+
+    def count_calls(self, call_ids: Collection[str]) -> dict[str, int]:
+        """Return by session how many of these calls it has results of, where it has any; the oldest session first."""
+        with self._lock:
+            counts = {
+                name: sum(bool(self._indexed(name, "call", one)) for one in {*call_ids}) for name in self._sessions
+            }
+        return {name: count for name, count in counts.items() if count}
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """Return the newest decision about this result."""

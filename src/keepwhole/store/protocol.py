@@ -5,12 +5,12 @@ Must not know: any back end. `tests/contracts` is the real interface: a back end
 
 A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
 more than `Store` asks for declares it by having the methods of a capability (`HasResultFiles`, `ChecksBlobs`,
-`CollectsOrphans`, `ChecksStorage`, `Forgets`, `HasLookups`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers
-test for it with `isinstance`.
+`CollectsOrphans`, `ChecksStorage`, `FindsCalls`, `Forgets`, `HasLookups`, `ReportsTrouble`, `SharesSecrets`,
+`Watchable`); callers test for it with `isinstance`.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from typing import NamedTuple, Protocol, TypedDict, Unpack, runtime_checkable
 
@@ -399,6 +399,15 @@ class HasLookups(Protocol):
 
 
 @runtime_checkable
+class FindsCalls(Protocol):
+    """A back end that finds calls in all of its sessions."""
+
+    def count_calls(self, call_ids: Collection[str]) -> dict[str, int]:
+        """Return by session how many of these calls it has results of, where it has any; the oldest session first."""
+        ...
+
+
+@runtime_checkable
 class ReportsTrouble(Protocol):
     """A back end that can be unable to write for a while."""
 
@@ -448,9 +457,7 @@ def quota_error() -> QuotaExceeded:
 
 def overtaken_error(after: int | None) -> Overtaken:
     """Return the error for entries that were decided without knowing a newer entry."""
-    return Overtaken(
-        f"Something was added after entry {after}, so nothing was written. Read what is new, and decide again."
-    )
+    return Overtaken(f"Something was added after entry {after}, so nothing was written. Read it, and decide again.")
 
 
 def head_error(session: str) -> NotStored:
@@ -459,10 +466,8 @@ def head_error(session: str) -> NotStored:
 
 
 def check_terms(terms: Terms, session: str, head: bytes, is_overtaken: Callable[[int], object]) -> None:
-    """Raise the error of the first term that a session at `head` does not meet.
-
-    `is_overtaken` tells whether the session has a result or a decision after a number.
-    """
+    """Raise the error of the first term that a session at `head` does not meet; `is_overtaken` tells whether it has a
+    result or a decision after a number."""
     after, wanted = terms.get("after"), terms.get("head")
     if after is not None and is_overtaken(after):
         raise overtaken_error(after)

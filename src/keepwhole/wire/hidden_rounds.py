@@ -80,6 +80,11 @@ def _question(dialect: Dialect, message: Json) -> str:
     return json.dumps([dialect.words(message), dialect.ties(message).results])
 
 
+def keys_in(dialect: Dialect, messages: Sequence[Any]) -> list[str]:
+    """The keys of all answers among the messages, in order."""
+    return [turn.key for turn in _turns(dialect, messages)]
+
+
 def put_back(
     dialect: Dialect, messages: Sequence[Any], rounds: Mapping[str, Sequence[Round]], continued: object = None
 ) -> list[Any]:

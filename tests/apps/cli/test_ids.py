@@ -141,3 +141,24 @@ def test_explain_says_what_the_shadow_would_have_aged(cli: Cli) -> None:
     store.close()
     would_be = cli.json("explain", "quiet")["would_be"]
     assert "aged" in {edit["rule"] for edit in would_be}
+
+
+def test_an_id_works_in_a_fork_and_in_its_origin(cli: Cli, ids: dict[str, str]) -> None:
+    store = SqliteStore(str(cli.folder / "home"))
+    with upstream(lambda body: [Text("fine")]) as provider, proxy(provider.url, store=store) as served:
+        headers = {"authorization": "Bearer key", "x-keepwhole-session": "copy"}
+        body = conversation("openai_chat", LONG, call="call_p1")
+        body["messages"] += [{"role": "assistant", "content": "fine"}, {"role": "user", "content": "go on"}]
+        assert ask(served.port, PATHS["openai_chat"], body, headers).status == 200
+        served.rest()
+    store.close()
+    fork = cli.json("sessions", "show", "copy")
+    assert fork["fork_of"] == ids["session"]
+    assert f"fork of {ids['session']}" in cli.said("sessions", "show", "copy")
+    assert cli.json("sessions", "show", "p1")["fork_of"] is None
+    for name in ("copy", fork["session"], "p1", ids["session"]):
+        for given in (ids["artifact"], ids["trace"]):
+            assert cli("show", given, "--session", name).returncode == 0
+    assert cli("sessions", "purge", "p1", "--yes").returncode == 0
+    assert cli("show", ids["artifact"]).returncode == 0
+    assert cli("sessions", "verify", "--all").returncode == 0

@@ -11,6 +11,7 @@ from keepwhole.apps.cli.recall_command import RecallCommand, check_range
 from keepwhole.errors import UsageError
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import parse_chars, parse_lines
+from keepwhole.record.fork import purge_with_files
 from keepwhole.store.protocol import CollectsOrphans, SessionInfo, body_of, entry_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.truncation.notice import binary, size_text
@@ -135,7 +136,7 @@ def clean_artifacts(args: argparse.Namespace) -> int:
         return 1
     with screen.Progress("purging", len(sessions)) as progress:
         for info in sessions:
-            context.store.purge(info.name, int(time.time() * 1000))
+            purge_with_files(context.store, info.name, int(time.time() * 1000))
             progress.step()
     context.close()
     if args.json:

@@ -15,6 +15,8 @@ from keepwhole.canonical.entry import Result
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.record.arrival import CLIENT_CUT
+from keepwhole.record.fork import purge_with_files
+from keepwhole.record.journal import origin_of
 from keepwhole.record.known_result import OWN_TOOLS
 from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
@@ -92,6 +94,7 @@ def show_session(args: argparse.Namespace) -> int:
     """Show a session step by step."""
     context = CommandContext(args)
     info, metrics = _session_of(args, context), Metrics()
+    origin = origin_of(context.store, info.name)
     steps: list[dict[str, Any]] = []
     results: list[Result] = []
     for row in context.store.rows(info.name, kind=("result", "decision"), light=True):
@@ -107,11 +110,12 @@ def show_session(args: argparse.Namespace) -> int:
             )
     context.close()
     if args.json:
-        screen.print_json({**_as_dict(info), "metrics": metrics.as_dict(), "steps": steps})
+        screen.print_json({**_as_dict(info), "fork_of": origin, "metrics": metrics.as_dict(), "steps": steps})
         return 0
     screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
     screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}")
-    screen.say(f"kept {count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS)).words}\n")
+    screen.say(f"kept {count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS)).words}")
+    screen.say(f"fork of {screen.line(origin)}\n" if origin else "")
     rows = [
         (
             s["step"],
@@ -170,7 +174,7 @@ def purge_session(args: argparse.Namespace) -> int:
     info = context.find_session(args.id)
     if not screen.confirm(f"Purge {info.name} with {size_text(info.stored)} for good?", args.yes):
         return 1
-    stone = context.store.purge(info.name, int(time.time() * 1000))
+    stone = purge_with_files(context.store, info.name, int(time.time() * 1000))
     context.close()
     if args.json:
         screen.print_json({"purged": stone.name, "entries": stone.entries, "bytes": stone.stored})

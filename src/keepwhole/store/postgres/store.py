@@ -6,7 +6,7 @@ Must not know: what an entry means beyond the columns it is found by.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, Unpack
 
@@ -58,6 +58,12 @@ _OF_CALL = f"""
 SELECT {COLUMNS} {ENTRIES.replace("?", "%s")}
 AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
 ORDER BY e.seq
+"""
+_COUNT_CALLS = """
+SELECT s.name, count(DISTINCT wanted.id) FROM unnest(%s::bytea[]) AS wanted (id), LATERAL (
+    SELECT DISTINCT e.session FROM entries e
+    WHERE e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(wanted.id) AND e.call_id = wanted.id
+) e JOIN sessions s ON s.id = e.session GROUP BY s.id, s.name ORDER BY s.id
 """
 _ADD_FORGOTTEN = "SELECT add_forgotten(%s, %s, %s, %s, %s, %s, %s)"
 _ORPHANS = (
@@ -197,6 +203,10 @@ class PostgresStore(SqlStore):
         """Return the results of this call in this session, in order."""
         call = as_bytes(call_id)
         return [as_row(values) for values in self.select(_OF_CALL, (session, call, call))]
+
+    def count_calls(self, call_ids: Collection[str]) -> dict[str, int]:
+        """Return by session how many of these calls it has results of, where it has any; the oldest session first."""
+        return dict(self.select(_COUNT_CALLS, ([as_bytes(call_id) for call_id in call_ids],)))
 
     def passages(
         self,

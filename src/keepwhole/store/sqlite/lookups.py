@@ -1,6 +1,7 @@
 """`SqliteLookups`: the entries that a conversation asks for, found by indexes, so that old ones cost nothing.
 
-Owns: the queries that the indexes in `sql/0005_texts.sql` are made for; each is written as its index has it.
+Owns: the queries that the indexes in `sql/0005_texts.sql` and `sql/0006_calls.sql` are made for; each is written as
+its index has it.
 Must not know: what the entries mean. Rows are not checked.
 """
 
@@ -19,6 +20,8 @@ _TEXT = (
     "e.kind IN ('result', 'decision') AND CASE e.kind WHEN 'result' THEN e.digest "
     'ELSE substr(e.header, instr(e.header, CAST(\'"shown_digest":"\' AS BLOB)) + 16, 64) END = ?'
 )
+_BY_CALL = ENTRIES.replace("FROM entries e", "FROM entries e INDEXED BY result_by_call")
+"""For several calls SQLite would rather read the whole session: the session is not the first column of their index."""
 _NOTE = "e.kind = 'result' AND instr(e.header, CAST('\"tool\":\"keepwhole_' AS BLOB)) > 0"
 
 
@@ -30,7 +33,7 @@ class SqliteLookups:
 
     def results_of_calls(self, session: str, upto: int, call_ids: Iterable[str]) -> list[Row]:
         """Return the results of these calls, in order."""
-        return self._each(session, upto, "e.call_id", map(as_bytes, call_ids))
+        return self._each(session, upto, "e.call_id", map(as_bytes, call_ids), entries=_BY_CALL)
 
     def results(self, session: str, upto: int, trace_ids: Iterable[str]) -> list[Row]:
         """Return the results with these trace ids, in order."""
@@ -63,11 +66,13 @@ class SqliteLookups:
         found = [row for key in keys for row in self._rows(query, session, upto, key, most)]
         return sorted(found, key=lambda row: row.seq)
 
-    def _each(self, session: str, upto: int, column: str, wanted: Iterable[Any]) -> list[Row]:
+    def _each(
+        self, session: str, upto: int, column: str, wanted: Iterable[Any], *, entries: str = ENTRIES
+    ) -> list[Row]:
         found: list[Row] = []
         for some in in_parts(wanted, _MANY):
             # with `+`, the index of the ids is used, and not that of the numbers
-            query = f"SELECT {LIGHT} {ENTRIES} AND +e.seq <= ? AND {column} IN ({', '.join('?' * len(some))})"
+            query = f"SELECT {LIGHT} {entries} AND +e.seq <= ? AND {column} IN ({', '.join('?' * len(some))})"
             found += self._rows(query, session, upto, *some)
         return sorted(found, key=lambda row: row.seq)
 

@@ -34,7 +34,7 @@ Invariants:
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
@@ -77,6 +77,10 @@ from keepwhole.store.sqlite.text_index import TextIndex
 
 TRASH = "trash"
 """The folder for bodies that no entry has."""
+_COUNT_CALLS = """
+SELECT s.name, count(DISTINCT e.call_id) FROM entries e JOIN sessions s ON s.id = e.session
+WHERE e.call_id IN ({wanted}) GROUP BY s.id ORDER BY s.id
+"""
 _FEW_ORPHANS, _ORPHAN_SHARE = 3, 0.05
 
 
@@ -229,6 +233,11 @@ class SqliteStore(SqlStore):
         """Return the results of this call in this session, in order."""
         query = f"SELECT {COLUMNS} {ENTRIES} AND e.call_id = ? ORDER BY +e.seq"
         return [as_row(values) for values in self.select(query, (session, as_bytes(call_id)))]
+
+    def count_calls(self, call_ids: Collection[str]) -> dict[str, int]:
+        """Return by session how many of these calls it has results of, where it has any; the oldest session first."""
+        wanted = [as_bytes(call_id) for call_id in call_ids]
+        return dict(self.select(_COUNT_CALLS.format(wanted=", ".join("?" * len(wanted))), wanted))
 
     def passages(
         self,
