@@ -9,8 +9,12 @@ import pytest
 pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
 
 import mcp_types as types
+from mcp import Client
+from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
+from keepwhole.apps.mcp.gateway import Gateway
+from keepwhole.apps.mcp.servers_file import ServersFile
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
 from keepwhole.testing import MemoryStore, printed_calls
@@ -271,6 +275,66 @@ def test_sampling_and_roots_reach_the_client(mode: str) -> None:
         asked = {"sampling_callback": _sampled, "list_roots_callback": _roots}
         async with between(near("legacy"), connect=NEAR, mode=mode, **asked) as (client, _):
             assert texts(await client.call_tool("who")) == ["a model in file:///somewhere"]
+
+    run(work())
+
+
+class AsksAtOnce:
+    """A server that asks for roots as soon as it is connected, and remembers the first answer, as others do."""
+
+    def __init__(self) -> None:
+        self.asked, self.known = asyncio.Event(), list[str]()
+        self._asking: asyncio.Task[None] | None = None
+        self.server = Server[Any]("asks")
+        self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._begin)
+        self.server.add_request_handler("tools/list", types.PaginatedRequestParams, self._list)
+        self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call)
+
+    async def _begin(self, ctx: Any, _: Any) -> None:
+        self._asking = asyncio.create_task(self._ask(ctx))
+
+    async def _ask(self, ctx: Any) -> None:
+        self.asked.set()
+        answer = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        self.known += [str(root.uri) for root in answer.roots] or ["none"]
+
+    async def _list(self, ctx: Any, _: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="known", input_schema={"type": "object"})])
+
+    async def _call(self, ctx: Any, _: Any) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=" ".join(self.known))])
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_server_that_asks_for_roots_before_a_client_is_connected_gets_those_of_the_client(mode: str) -> None:
+    async def work() -> None:
+        server, session = AsksAtOnce(), Session("gateway")
+        connect = {"up": lambda: server.server}
+        gateway = Gateway(session, ServersFile(servers=(near("legacy"),)), connect=connect)
+        async with gateway.opened() as front:
+            await server.asked.wait()
+            await asyncio.sleep(0.05)
+            assert server.known == []
+            async with Client(front, mode=mode, list_roots_callback=_roots) as client:
+                if mode == "legacy":  # it is asked at the handshake, and a call does not wait for its answer
+                    await asyncio.sleep(0.3)
+                assert texts(await client.call_tool("known")) == ["file:///somewhere"]
+        session.close()
+
+    run(work())
+
+
+def test_a_server_is_told_of_no_roots_where_no_client_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keepwhole.apps.mcp.clients.ROOTS_SECONDS", 0.05)
+
+    async def work() -> None:
+        server, session = AsksAtOnce(), Session("gateway")
+        gateway = Gateway(session, ServersFile(servers=(near("legacy"),)), connect={"up": lambda: server.server})
+        async with gateway.opened():
+            await server.asked.wait()
+            await asyncio.sleep(0.3)
+            assert server.known == ["none"]
+        session.close()
 
     run(work())
 

@@ -5,6 +5,7 @@ They are looked for on `PATH` and in the folders of `MCP_SERVERS_BIN`. For examp
 @modelcontextprotocol/server-everything`.
 """
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -94,6 +95,56 @@ def test_the_filesystem_server_reads_files_within_budget_and_refuses_as_it_does(
             refused = await client.call_tool("read_text_file", {"path": "/etc/passwd"})
             assert refused.is_error
             assert "Access denied" in refused.content[0].text
+
+    run(work())
+
+
+def test_the_filesystem_server_shows_a_file_of_common_size_whole(mode: str, tmp_path: Path) -> None:
+    program = found("mcp-server-filesystem")
+    folder = tmp_path / "files"
+    folder.mkdir()
+    text = "".join(f"    value_{n} = {n} * 2  # line\n" for n in range(1_600))
+    assert 48_000 < len(text) < 60_000
+    (folder / "module.py").write_text(text)
+
+    async def work() -> None:
+        async with through(tmp_path, mode, program, str(folder)) as client:
+            answer = await client.call_tool("read_text_file", {"path": str(folder / "module.py")})
+            assert [item.type for item in answer.content] == ["text"]
+            assert answer.content[0].text == text
+
+    run(work())
+
+
+def test_servers_that_ask_for_roots_when_they_start_know_those_of_the_client(mode: str, tmp_path: Path) -> None:
+    """The everything server remembers the first answer; the filesystem server gives access to the roots alone."""
+    env = {"PATH": os.environ["PATH"]}
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "note.txt").write_text("in the root")
+    (tmp_path / "other").mkdir()
+    servers = {
+        "all": {"command": found("mcp-server-everything"), "args": ["stdio"], "env": env},
+        "files": {"command": found("mcp-server-filesystem"), "args": [str(tmp_path / "other")], "env": env},
+    }
+    file = servers_file(tmp_path, **servers)
+
+    async def roots(context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=(tmp_path / "root").as_uri())])
+
+    async def work() -> None:
+        given = command(tmp_path, "mcp-gateway", "--config", str(file))
+        async with Client(given, mode=mode, list_roots_callback=roots) as client:
+            await asyncio.sleep(1)
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            ask = next(name for name in names if name.endswith("get-roots-list"))
+            assert (tmp_path / "root").as_uri() in (await client.call_tool(ask)).content[0].text
+            read = next(name for name in names if name.endswith("read_text_file"))
+            asked = {"path": str(tmp_path / "root" / "note.txt")}
+            await client.call_tool(
+                read, asked
+            )  # with it the client is asked; the server takes a moment to use the answer
+            await asyncio.sleep(0.5)
+            assert (await client.call_tool(read, asked)).content[0].text == "in the root"
 
     run(work())
 

@@ -5,17 +5,18 @@ Must not know: connections, how lists are made.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import anyio
 import anyio.abc
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from keepwhole.apps.mcp.clients import Clients, who_of
+from keepwhole.apps.mcp.clients import ROOTS_SECONDS, Clients, who_of
 from keepwhole.apps.mcp.offers import Listing
 from keepwhole.apps.mcp.questions import signed_result
 from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact, recall, text_item
@@ -127,7 +128,7 @@ class Calling:
         parked = self._parked.pop(str(params.get("requestState")), None)
         if parked is None:
             parked = Parked(who_of(ctx), ctx)
-            self._tasks.start_soon(parked.work, send)
+            self._tasks.start_soon(parked.work, partial(_send_after, self._clients.waiting_for_roots(upstream), send))
         else:
             parked.answer(params.get("inputResponses") or {})
         with self._clients.calling(upstream, parked, ctx):
@@ -141,6 +142,14 @@ class Calling:
             if len(self._parked) > _MOST_PARKED:
                 self._parked.pop(next(iter(self._parked))).scope.cancel()
         return result
+
+
+async def _send_after(questions: Sequence[anyio.Event], send: Callable[[], Awaitable[Any]]) -> Any:
+    """Send a call once the client has answered what the server asked before it, but do not wait for long."""
+    with anyio.move_on_after(ROOTS_SECONDS):
+        for answered in questions:
+            await answered.wait()
+    return await send()
 
 
 def passed_on(params: Mapping[str, Any] | None) -> dict[str, Any]:

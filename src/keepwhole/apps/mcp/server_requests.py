@@ -23,6 +23,10 @@ _REQUESTS: TypeAdapter[Any] = TypeAdapter(dict[str, types.InputRequest])
 _CAPABILITY = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 
 
+class CallEnded(MCPError):
+    """The call through which a client was asked ended before the client answered."""
+
+
 class Asker(Protocol):
     """A client's call, through which the client can be asked."""
 
@@ -69,15 +73,20 @@ class Parked:
             except Exception as error:
                 self._outcome = error
         self._turn.set()
+        for _, answered in self._asked.values():
+            answered.set()
 
     async def ask(self, request: types.InputRequest) -> BaseModel:
         """The client's answer, when it calls again."""
         refuse_unoffered(self._capable, request)
         key, answered = secrets.token_hex(4), anyio.Event()
-        self._asked[key] = (request, answered)
-        self._turn.set()
-        with anyio.fail_after(PATIENCE_SECONDS):
-            await answered.wait()
+        if self._outcome is None:
+            self._asked[key] = (request, answered)
+            self._turn.set()
+            with anyio.fail_after(PATIENCE_SECONDS):
+                await answered.wait()
+        if key not in self._answers:
+            raise CallEnded(code=types.INVALID_REQUEST, message="The call ended before the client answered.")
         return _answer_type(request).model_validate(self._answers.pop(key), by_name=False)
 
     def answer(self, responses: dict[str, Any]) -> None:
