@@ -3,6 +3,7 @@
 Owns: a terminal, a clock, chance and a folder of their own for commands. After a rename, edit this file and `doors`.
 """
 
+import argparse
 import io
 import json
 import os
@@ -16,7 +17,8 @@ from unittest.mock import patch
 
 from keepwhole import config
 from keepwhole.apps.cli import replay
-from keepwhole.apps.cli.main import main
+from keepwhole.apps.cli.main import COMMANDS, main
+from keepwhole.apps.cli.parser import parser_for
 from keepwhole.apps.inspector import services, sessions
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.routes import find_route
@@ -28,12 +30,14 @@ from tests.golden.doors import Clock, drawn, plain, seeded
 from tests.golden.doors import folder as doors_folder
 
 __all__ = [
+    "COMMANDS",
     "FOLDER",
     "SAMPLE",
     "VERSION",
     "CommandLine",
     "Page",
     "command_line",
+    "options_of",
     "page",
     "read_settings",
     "sample_logs",
@@ -169,6 +173,28 @@ def page(folder: str) -> Iterator[Page]:
         opened = Page(folder)
         stack.callback(opened.close)
         yield opened
+
+
+def options_of(command: str) -> list[Any]:
+    """Every option of a command and of its actions, as the parser has it."""
+    return _options(parser_for(command, COMMANDS), [])
+
+
+def _options(parser: argparse.ArgumentParser, path: list[str]) -> list[Any]:
+    found: list[Any] = []
+    for action in parser._actions:
+        if action.dest in ("help", "version"):
+            continue  # Python's own
+        if isinstance(action, argparse._SubParsersAction):
+            for name, own in action.choices.items():
+                found += _options(own, [*path, name])
+            continue
+        kind = getattr(action.type, "__name__", None)
+        about = [action.dest, action.option_strings, type(action).__name__, action.nargs, repr(action.const), kind]
+        choices = None if action.choices is None else [str(each) for each in action.choices]
+        found.append([path, *about, repr(action.default), choices, action.required, str(action.metavar)])
+    acts = parser.get_default("act")
+    return [*found, [path, getattr(acts, "__name__", None)]]
 
 
 def setting_names() -> list[str]:

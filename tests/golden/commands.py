@@ -11,12 +11,14 @@ from typing import Any
 
 from tests.golden import doors
 from tests.golden.app_doors import (
+    COMMANDS,
     FOLDER,
     SAMPLE,
     VERSION,
     CommandLine,
     Page,
     command_line,
+    options_of,
     page,
     sample_logs,
     sample_record,
@@ -59,6 +61,12 @@ def _in_folder(out: Recorder, name: str, act: Callable[[_Printed, CommandLine], 
         out.replace(VERSION, "VERSION")
         with command_line(folder, name) as run:
             act(_Printed(out, name, run), run)
+
+
+def options(out: Recorder) -> None:
+    """What every command takes."""
+    for command in COMMANDS:
+        out.add(f"cli-options/{command}", options_of(command))
 
 
 def reading(out: Recorder) -> None:
@@ -358,6 +366,7 @@ class _Looked:
 
 GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
     "cli": [reading, writing],
+    "cli-options": [options],
     "cli-logs": [importing],
     "cli-files": [copying, connecting],
     "inspector": [looking],

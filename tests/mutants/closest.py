@@ -1,8 +1,9 @@
 """Which tests are closest to a line: those that ran it, by a map, or those whose names and imports are nearest.
 
-With a map, the tests that ran the line are ordered: those that mirror its module or folder first, then the fast ones,
-spread over files and functions. A line that runs when its module is imported, such as a constant or a default, is run
-by no test in particular: there the tests count that ran lines which mention the name it defines.
+With a map, the tests that ran the line are ordered: those that mirror its module or folder and recordings of all that
+comes out first, then the fast ones, spread over files and functions. A line that runs when its module is imported,
+such as a constant or a default, is run by no test in particular: there the tests count that ran lines which mention the
+name it defines.
 
 Without a map, which takes longer to make than the default suite takes, whole test files are chosen.
 """
@@ -20,6 +21,8 @@ from tests.mutants.coverage_map import CoverageMap
 _IMPORT = re.compile(r"^\s*(?:from|import) (keepwhole[\w.]*)(?: import ([^\n]*))?", re.MULTILINE)
 _FEW = 20
 """With fewer tests than this, others count too: of modules that mention a constant, of the same files as those few."""
+_RECORDINGS = "tests/golden/"
+"""Tests that compare whatever comes out with what is recorded: they notice most, wherever a line is."""
 _AT_ONCE = 4
 """As many tests of a file that mirrors the module come before the first of another file comes a second time."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -100,7 +103,7 @@ def _in_turn(coverage: CoverageMap, path: Path, tests: Iterable[str]) -> list[st
         by_file.setdefault(test.partition("::")[0], []).append(test)
     ranked: list[tuple[int, bool, float, str]] = []
     for file, its in by_file.items():
-        is_other = not _is_near(path, Path(file))
+        is_other = not (_is_near(path, Path(file)) or file.startswith(_RECORDINGS))
         for number, test in enumerate(_functions_in_turn(its)):
             turn = number if is_other else number // _AT_ONCE
             ranked.append((turn, is_other, coverage.seconds[test], test))

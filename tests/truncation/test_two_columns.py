@@ -56,3 +56,27 @@ def test_what_only_looks_like_a_table_of_two_columns_is_none(name: str) -> None:
 def test_the_policy_truncation_keeps_the_header_too() -> None:
     shown = in_memory(settings=TRUNCATION).keep("Bash", {}, COMMAS)
     assert shown.body.startswith("id,name\n0,n0\n")
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        (["a,b"] * 2, "text"),
+        (["x1,1", "x2,2", "x3,3"], "csv"),
+        (["x1,1", "x2,2"], "text"),
+        (["id,1", "x2,2", "x3,3"], "text"),
+        (["x1,name", "x2,2", "x3,3"], "text"),
+        (["name,1", "x2,2", "x3,3"], "csv"),
+        (["x1,id", "x2,2", "x3,3"], "csv"),
+        (["x1,1", ",2", "x3,3"], "text"),
+        (["x1,1", "x2", "x3,3"], "text"),
+        (["x1,1", "x2,2,2", "x3,3"], "text"),
+        (["x1,", "x2,", "x3,"], "csv"),
+        (["x1, 1", "x2,2", "x3,3"], "text"),
+        (["x1,1 ", "x2,2", "x3,3"], "csv"),
+    ],
+)
+def test_no_record_of_a_pair_table_repeats_a_name_lacks_a_field_or_begins_with_a_space(
+    rows: list[str], kind: str
+) -> None:
+    assert sniff(TextSource("\n".join(["id,name", *rows, ""]))) == kind
