@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable
 from importlib import import_module
 from itertools import islice
+from pkgutil import walk_packages
 from random import Random
 from typing import Any
 
@@ -174,4 +175,22 @@ def functions(out: Recorder) -> None:
             out.add(f"small/{module}.{name}", [_given(function, arguments) for arguments in calls])
 
 
-GROUPS: dict[str, list[Callable[[Recorder], None]]] = {"small": [functions]}
+_PACKAGES = "canonical conversation exchange models policies recall record standalone truncation wire"
+
+
+def defaults(out: Recorder) -> None:
+    """The fields of every public value, with what each is where it is not given."""
+    for package in _PACKAGES.split():
+        found = import_module(f"keepwhole.{package}")
+        modules = sorted(each.name for each in walk_packages(found.__path__, f"keepwhole.{package}."))
+        for name in modules:
+            for kind in vars(import_module(name)).values():
+                if inspect.isclass(kind) and kind.__module__ == name and not kind.__name__.startswith("_"):
+                    fields = getattr(kind, "_fields", None) or getattr(kind, "fields", None)
+                    if isinstance(fields, tuple) and fields:
+                        given = getattr(kind, "_field_defaults", None) or vars(kind)
+                        own = [[field, doors.plain(given[field]) if field in given else "required"] for field in fields]
+                        out.add(f"small/fields/{name.removeprefix('keepwhole.')}.{kind.__name__}", own)
+
+
+GROUPS: dict[str, list[Callable[[Recorder], None]]] = {"small": [functions, defaults]}

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from queue import Empty, Queue
@@ -134,6 +134,19 @@ def caught_by(one: Drawn, tree: Path, runner: Runner, tests: Sequence[str], pati
     return failed[0] if failed else printed.strip().rpartition("\n")[2]
 
 
+def noticed_by(
+    tests: Sequence[str], run: Callable[[Sequence[str]], str | None], passes: Callable[[str], bool]
+) -> str | None:
+    """Return the test that notices a mutant, as `run` says; one that fails with nothing broken has noticed nothing."""
+    left = list(tests)
+    while left:
+        catcher = run(left)
+        if catcher not in left or passes(catcher):
+            return catcher
+        left.remove(catcher)
+    return None
+
+
 def is_decided(coverage: CoverageMap | None, catcher: str | None) -> bool:
     """Return whether a result counts: whole files may take too long whether a line is broken or not."""
     return coverage is not None or catcher != UNENDED
@@ -162,7 +175,8 @@ def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> 
                 runner = start(interpreter(one.path))
                 patience = _PATIENCE if coverage else _SHORT_PATIENCE
                 chosen = batches(coverage, one, passes)
-                results = (caught_by(one, tree, runner, tests, patience) for tests in chosen)
+                run = partial(caught_by, one, tree, runner, patience=patience)
+                results = (noticed_by(tests, run, passes) for tests in chosen)
                 catcher = next((result for result in results if result), None)
                 tried.append((one, catcher))
                 is_counted = is_decided(coverage, catcher)

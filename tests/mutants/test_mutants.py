@@ -7,11 +7,12 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from coverage.numbits import nums_to_numbits
 
-from tests.mutants.__main__ import Drawn, all_mutants, caught_by, draw, equivalents
+from tests.mutants.__main__ import Drawn, all_mutants, caught_by, draw, equivalents, noticed_by
 from tests.mutants.closest import closest_files, closest_tests
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, merge, record
@@ -226,4 +227,8 @@ def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path
     with Runner(tmp_path, Path(sys.executable)) as runner:
         assert caught_by(one, tmp_path, runner, [f"{file}::test_double"], patience=60) is None
         assert caught_by(one, tmp_path, runner, [file], patience=60) == f"{file}::test_large"
+        run = partial(caught_by, one, tmp_path, runner, patience=60)
+        passes = [f"{file}::test_large", f"{file}::test_double"].__contains__
+        assert noticed_by([f"{file}::test_that_fails", f"{file}::test_large"], run, passes) == f"{file}::test_large"
+        assert noticed_by([f"{file}::test_that_fails", f"{file}::test_double"], run, passes) is None
     assert (tmp_path / "src" / "small.py").read_bytes() == source

@@ -54,6 +54,14 @@ def test_every_field_of_a_tool_is_pinned(serve: Any, changed: dict[str, Any]) ->
     assert through(listed, serve(pages([changed])), pins="block") == []
 
 
+def test_what_a_server_says_beside_a_tool_is_passed_on_but_for_our_own_marks(serve: Any) -> None:
+    said = {"vendor/hint": "x", **dict.fromkeys(MARKS.values(), True)}
+    ((_, _, meta),) = marks(through(listed, serve(pages([tool("echo", _meta=said)]))))
+    assert meta == {"vendor/hint": "x"}
+    ((_, _, meta),) = marks(through(listed, serve(pages([tool("echo", "Other words.", _meta=said)]))))
+    assert meta == {"vendor/hint": "x", CHANGED: True}
+
+
 @pytest.mark.parametrize("first", [[], [tool("echo")]])
 def test_a_tool_that_appears_later_is_reported_and_offered_only_once_it_is_accepted(
     serve: Any, first: list[Any], caplog: pytest.LogCaptureFixture
