@@ -1,4 +1,4 @@
-"""What happens to a long session of a real client afterwards: it is resumed, compacted, and goes on.
+"""What happens to a long session of a real client afterwards: it is resumed, forked, compacted, and goes on.
 
 Each is done to the sessions of `test_long_sessions.py`, one after the other, in runs of `keepwhole wrap` of their own.
 """
@@ -20,6 +20,13 @@ RESUME: dict[str, Callable[[str], list[str]]] = {
     "codex": lambda session: ["resume", session],
     "opencode": lambda session: ["-s", session],
 }
+
+
+FORK: dict[str, Callable[[str], list[str]]] = {
+    "claude": lambda session: ["--resume", session, "--fork-session"],
+    "opencode": lambda session: ["-s", session, "--fork"],
+}
+"""Codex forks in its own screen alone."""
 
 
 class Later(NamedTuple):
@@ -71,6 +78,14 @@ def test_a_resumed_session_goes_on_from_the_same_bytes(run: LongRun, client: str
     later.assert_passed_on("more")
     assert session_of(client, later.stdout) == run.session
     assert later.shown_anew == {} or run.record.is_batch(later.first.data)
+
+
+@pytest.mark.parametrize("client", FORK)
+def test_a_fork_sees_what_its_parent_saw(run: LongRun, client: str, again: Again) -> None:
+    later = again("forked", *FORK[client](run.session))
+    later.assert_passed_on("forked")
+    assert session_of(client, later.stdout) != run.session
+    assert later.shown_anew == {}
 
 
 def test_a_session_that_its_client_compacts_by_itself_goes_on(run: LongRun, client: str, again: Again) -> None:
