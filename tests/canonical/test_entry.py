@@ -80,6 +80,9 @@ def test_every_field_is_in_the_header_and_so_in_the_chain() -> None:
         {"question": "?"},
         {"media_type": "image/png"},
         {"flags": ("x",)},
+        {"width": 640},
+        {"height": 480},
+        {"pages": 3},
     ]
     assert {key for change in changes for key in change} == set(Result.fields)
     written = {header_bytes(RESULT.replace(**change), facts) for change in changes}

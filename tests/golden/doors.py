@@ -31,6 +31,7 @@ from keepwhole.exchange.request_log import RequestLog
 from keepwhole.exchange.router import OwnAnswer, SessionRouter
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
+from keepwhole.models.profiles import Profile
 from keepwhole.policies.catalog import BUILT_IN
 from keepwhole.policies.compaction import Compaction
 from keepwhole.policies.other_systems import PEERS
@@ -227,6 +228,7 @@ def record(store: Any, bare: bool = False) -> list[dict[str, Any]]:
         for row in store.rows(info.name):
             entry = entry_of(row)
             header = {key: value for key, value in entry.header.as_dict().items() if key != "version"}
+            header = {key: value for key, value in header.items() if key not in NEWER or value is not None}
             with store.open(body_of(row)) as reader:
                 data: bytes = reader.read()
             if bare and isinstance(entry.header, Decision):
@@ -298,6 +300,10 @@ def run_async(work: Any) -> Any:
     return asyncio.run(work)
 
 
+NEWER = ("width", "height", "pages", "media")
+"""Fields that are newer than the recordings, and only say something of images and documents."""
+
+
 def plain(value: Any) -> Any:
     """A value of the package as JSON can have it."""
     if isinstance(value, KeepwholeError):
@@ -306,9 +312,10 @@ def plain(value: Any) -> Any:
         fields = {key: plain(each) for key, each in value.as_dict().items() if key != "version"}
         if fields.get("strategy_failure") == "":
             del fields["strategy_failure"]  # newer than the recordings, and only there where a strategy failed
-        return fields
+        fields.pop("images" if isinstance(value, Profile) else "", None)  # newer too
+        return {key: each for key, each in fields.items() if key not in NEWER or each is not None}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: plain(each) for key, each in value._asdict().items()}
+        return {key: plain(each) for key, each in value._asdict().items() if key not in NEWER or each is not None}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -12,7 +12,7 @@ from keepwhole.policies.transcript import Transcript
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=12)
 CALLS = st.builds(Call, IDS, st.sampled_from(["Read", "Bash", "Edit"]), st.sampled_from(["{}", '{"command": "ls"}']))
-RETURNED = st.builds(ResultText, IDS, st.just(("content",)), TEXTS, st.booleans())
+RETURNED = st.builds(ResultText, IDS, st.just(("content",)), TEXTS, st.booleans(), st.none())
 MESSAGES = st.builds(
     Message,
     st.sampled_from(["system", "user", "assistant", "tool", "other"]),

@@ -127,7 +127,7 @@ def answers(journal: Journal, session: RandomSession, random: Random) -> list[ob
 
 def _answer(journal: Journal, kind: str, about: Any) -> object:
     if kind == "match":
-        return [*map(matched, journal.match_all([about])), journal.is_foreign_cut(*about)]
+        return [*map(matched, journal.match_all([(*about, None)])), journal.is_foreign_cut(*about)]
     if kind == "origins":
         return journal.origins_of(about)
     if kind == "find":
@@ -176,7 +176,7 @@ def test_a_purge_is_noticed_and_the_session_read_from_its_beginning(tmp_path: Pa
     journal.catch_up()
     assert journal.generation == 1
     assert journal.match("c", "old") is None
-    (match,) = journal.match_all([("c", "new")])
+    (match,) = journal.match_all([("c", "new", None)])
     assert match is not None
     assert match.known.result == kept.header
     store.close()
@@ -208,9 +208,9 @@ def test_a_result_is_learned_with_its_decisions_or_not_at_all(tmp_path: Path, mo
     with monkeypatch.context() as away:
         away.setattr(store.lookups, "decisions_about", fail)
         with pytest.raises(StoreError):
-            journal.match_all([("c", "text")])
+            journal.match_all([("c", "text", None)])
     assert journal.match("c", "text") is None
-    (match,) = journal.match_all([("c", "text")])
+    (match,) = journal.match_all([("c", "text", None)])
     assert match is not None
     assert match.known.decision is not None
     store.close()

@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.canonical.message import Call, Message, ResultText
-from keepwhole.wire.content import MEDIA_TOKENS
+from keepwhole.canonical.message import Call, MediaPart, Message, ResultText
+from keepwhole.models.media_tokens import FLAT_TOKENS
 from keepwhole.wire.dialects import DIALECTS, decode_message, dialect_of
 from keepwhole.wire.edits import apply
+from keepwhole.wire.media import read_media
 from tests.wire.requests import ANTHROPIC, CHAT, PNG, RESPONSES
 
 ALL = [*CHAT, *RESPONSES, *ANTHROPIC]
 THOUGHT = -(-len("Four letters make a token") // 4)
+DOT = 1
+"""Tokens of an image of one pixel."""
 
 
 @pytest.fixture(autouse=True)
@@ -24,11 +27,17 @@ def _four_characters_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keepwhole.wire.content.estimate", lambda text: -(-len(text) // 4))
 
 
+def image_in(part: dict[str, Any]) -> MediaPart:
+    found = read_media(part)
+    assert found is not None
+    return found
+
+
 def test_chat() -> None:
     assert [decode_message(message) for message in CHAT] == [
         Message("system", "Be brief."),
         Message("system", "Be kind."),
-        Message("user", "What is\nin here?", other=MEDIA_TOKENS),
+        Message("user", "What is\nin here?", other=DOT),
         Message("assistant", "", (Call("c1", "read_file", '{"path":"a.py"}'), Call("c2", "run_python", "print(1)"))),
         Message("tool", returned=(ResultText("c1", ("content",), "print('content')\n"),)),
         Message(
@@ -46,11 +55,12 @@ def test_chat() -> None:
 
 
 def test_responses() -> None:
+    image = image_in(RESPONSES[7]["output"][1])
     decoded = [decode_message(item) for item in RESPONSES]
     assert decoded[:4] == [
         Message("system", "Be brief."),
         Message("user", "What is in here?"),
-        Message("user", "This:", other=2 * MEDIA_TOKENS),
+        Message("user", "This:", other=2 * DOT),
         Message("other", other=THOUGHT),
     ]
     assert [call for message in decoded for call in message.calls] == [
@@ -65,6 +75,7 @@ def test_responses() -> None:
     assert [returned for message in decoded for returned in message.returned] == [
         ResultText("c1", ("output",), "print('output')\n"),
         ResultText("c2", ("output", 0, "text"), "one"),
+        ResultText("c2", ("output", 1), image.facts.description, media=image),
         ResultText("c2", ("output", 2, "text"), "two"),
         ResultText("c3", ("output",), "Done."),
         ResultText("c4", ("output",), "a.py\n"),
@@ -75,15 +86,16 @@ def test_responses() -> None:
         ResultText("c6", ("output",), "No such file", True),
     ]
     assert {message.role for message in decoded if message.returned} == {"tool"}
-    assert decoded[7].other == MEDIA_TOKENS
+    assert decoded[7].other == 0
     assert [message.role for message in decoded[-5:]] == ["other", "other", "other", "other", "assistant"]
     assert decoded[-1].said == "It prints – ünïcode 🎉"
 
 
 def test_anthropic() -> None:
+    image = image_in(ANTHROPIC[2]["content"][2]["content"][1])
     decoded = [decode_message(message) for message in ANTHROPIC]
     assert decoded[:3] == [
-        Message("user", "What is in here?", other=2 * MEDIA_TOKENS),
+        Message("user", "What is in here?", other=2 * DOT),
         Message(
             "assistant",
             "Let me look.",
@@ -100,9 +112,9 @@ def test_anthropic() -> None:
                 ResultText("c2", ("content", 0, "content"), "make: Error 2", True),
                 ResultText("c1", ("content", 1, "content"), "print('content')\n"),
                 ResultText("c3", ("content", 2, "content", 0, "text"), "one"),
+                ResultText("c3", ("content", 2, "content", 1), image.facts.description, media=image),
                 ResultText("c3", ("content", 2, "content", 2, "text"), "two"),
             ),
-            other=MEDIA_TOKENS,
         ),
     ]
     assert decoded[3]._replace(other=0) == Message(
@@ -147,7 +159,7 @@ def test_what_the_provider_ran_itself_is_sized_and_left_alone(block: dict[str, A
         ({"type": "code_interpreter_call", "code": "y" * 40, "id": "ci"}, range(10, 11)),
         ({"type": "compaction", "encrypted_content": PNG}, range(1)),
         ({"type": "item_reference", "id": "msg"}, range(1)),
-        ({"type": "image_generation_call", "id": "ig", "result": PNG}, range(MEDIA_TOKENS, MEDIA_TOKENS + 1)),
+        ({"type": "image_generation_call", "id": "ig", "result": PNG}, range(FLAT_TOKENS, FLAT_TOKENS + 1)),
         ({"type": "additional_tools", "role": "developer", "tools": [{"name": "abcd"}]}, range(4, 5)),
         ({"type": "of_next_year", "text": "abcd"}, range(1, 2)),
     ],
@@ -163,7 +175,10 @@ def test_a_computers_screen_is_a_result_without_text() -> None:
     screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
     assert decode_message(call).calls == (Call("c", "computer", '{"type": "screenshot"}'),)
     shown = decode_message({"type": "computer_call_output", "call_id": "c", "output": screen})
-    assert shown == Message("tool", other=MEDIA_TOKENS)
+    (result,) = shown.returned
+    assert (result.path, shown.pinned, shown.other) == (("output",), True, 0)  # no text may take its place
+    assert result.media is not None
+    assert result.media.facts.looks == "image/png 1x1"
 
 
 def test_a_document_of_text_counts_by_its_text() -> None:
@@ -189,7 +204,7 @@ def test_every_path_leads_to_the_text_it_stands_for(message: dict[str, Any]) -> 
         found: Any = message
         for key in returned.path:
             found = found[key]
-        assert found == returned.text
+        assert found == returned.text or (returned.media is not None and "type" in found)
 
 
 @pytest.mark.parametrize("message", ALL, ids=lambda message: f"{message.get('type')}-{message.get('role')}")
@@ -403,7 +418,7 @@ VALUES = st.recursive(
 def test_no_value_makes_it_raise_and_every_text_can_be_edited(value: Any) -> None:
     before = repr(value)
     message = decode_message(value)
-    edited = apply([value], {0: [(returned.path, "!") for returned in message.returned]})
+    edited = apply([value], {0: [(returned.path, returned.replacement("!")) for returned in message.returned]})
     assert edited.skipped == frozenset()
     assert [returned.text for returned in decode_message(edited.messages[0]).returned] == ["!"] * len(message.returned)
     assert repr(value) == before

@@ -17,7 +17,7 @@ from keepwhole.wire.request_body import RequestBody, read_request
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
 from tests.wire.slow_json import Node, parse
 
-Edits = Mapping[int, Sequence[tuple[Path, str]]]
+Edits = Mapping[int, Sequence[tuple[Path, Any]]]
 CONTENT: Path = ("content",)
 
 
@@ -27,13 +27,13 @@ def spliced(data: bytes, edits: Edits) -> bytes:
     result = request.splice(edits)
     text = data.decode()
     messages = parse(text).at((request.key,)).value
-    found: list[tuple[Node, str]] = []
+    found: list[tuple[Node, Any]] = []
     skipped: list[tuple[int, Path]] = []
     for index in sorted(edits):
         for path, new in edits[index]:
             try:
                 node = messages[index].at(path)
-                if not path or not isinstance(node.value, str):
+                if not path or isinstance(node.value, str) is not isinstance(new, str):
                     raise LookupError
                 found.append((node, new))
             except LookupError:
@@ -43,15 +43,15 @@ def spliced(data: bytes, edits: Edits) -> bytes:
     return result
 
 
-def check_outside(before: str, after: str, found: list[tuple[Node, str]]) -> None:
-    """Walk both texts side by side: equal between the places, and in each place a string that says the new text."""
+def check_outside(before: str, after: str, found: list[tuple[Node, Any]]) -> None:
+    """Walk both texts side by side: equal between the places, and in each place the new value."""
     ours = theirs = 0
     for node, new in sorted(found, key=lambda pair: pair[0].start):
         kept = before[theirs : node.start]
         assert after[ours : ours + len(kept)] == kept
         ours, theirs = ours + len(kept), node.stop
         written, ours = json.JSONDecoder().raw_decode(after, ours)
-        assert written == paired(new)
+        assert written == (paired(new) if isinstance(new, str) else new)
     assert after[ours:] == before[theirs:]
 
 
@@ -85,7 +85,10 @@ def test_every_result_of_a_conversation_can_be_replaced(
     for message, start, stop in zip(messages, request.starts, request.stops, strict=True):
         assert json.loads(data.decode()[start:stop]) == message
     edits = {
-        at: [(returned.path, f"cut {number} ü") for number, returned in enumerate(decode_message(message).returned)]
+        at: [
+            (returned.path, returned.replacement(f"cut {number} ü"))
+            for number, returned in enumerate(decode_message(message).returned)
+        ]
         for at, message in enumerate(messages)
     }
     result = spliced(data, edits)

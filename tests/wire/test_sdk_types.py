@@ -39,7 +39,10 @@ def plain(value: Any) -> Any:
 
 def edits_of(messages: list[dict[str, Any]]) -> dict[int, list[tuple[Any, str]]]:
     found = {
-        at: [(returned.path, f"cut – {returned.call_id}") for returned in decode_message(message).returned]
+        at: [
+            (returned.path, returned.replacement(f"cut – {returned.call_id}"))
+            for returned in decode_message(message).returned
+        ]
         for at, message in enumerate(messages)
     }
     return {at: changes for at, changes in found.items() if changes}

@@ -43,6 +43,11 @@ class Result(Value):
     media_type: str = "text/plain"
     flags: tuple[str, ...] = ()
     """`truncation_marker`: it arrived looking cut."""
+    width: int | None = None
+    height: int | None = None
+    """Pixels of an image; None where they are not known."""
+    pages: int | None = None
+    """Pages of a document, about; None for anything else."""
 
 
 class Decision(Value):
@@ -132,7 +137,7 @@ KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "reque
 KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
-_LATER = ("would_send", "would_edit")
+_LATER = ("would_send", "would_edit", "width", "height", "pages")
 """Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
 
 

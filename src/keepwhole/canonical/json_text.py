@@ -256,15 +256,17 @@ def _skip_value(text: str, at: int) -> int:
     return value_stop(text, at)
 
 
-Change: TypeAlias = tuple[Path, str]
-"""A path inside a message, and the string that is put there."""
+Change: TypeAlias = tuple[Path, Any]
+"""A path inside a message, and what is put there: a string for a string, an object for an object."""
 Place: TypeAlias = tuple[int, int, Change]
-"""The span of the string that is replaced, quotes included, and the change."""
+"""The span of the value that is replaced, quotes or brackets included, and the change."""
 
 
 def find_places(text: str, at: int, changes: Sequence[Change]) -> list[Place]:
-    """The places in the value at `at`, in order; a change is left out where no string is or a key is there twice."""
-    return [place for place in find_values(text, at, changes) if text[place[0]] == '"']
+    """The places in the value at `at`, in order; a change is left out where something else is than a string for a
+    string or an object for an object, or a key is there twice."""
+    found = find_values(text, at, changes)
+    return [place for place in found if text[place[0]] == ('"' if isinstance(place[2][1], str) else "{")]
 
 
 def find_span(text: str, at: int, path: Path) -> tuple[int, int] | None:

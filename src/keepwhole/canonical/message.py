@@ -4,9 +4,16 @@ Owns: the values that dialects decode to and policies read.
 Must not know: how a provider spells a message (`wire`), steps and turns (`policies.transcript`).
 """
 
-from typing import Literal, NamedTuple, TypeAlias
+import binascii
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from keepwhole.canonical.media import Media
+from keepwhole.canonical.utf8 import encode
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool", "other"]
+Identity: TypeAlias = tuple[str, str, bytes | None]
+"""By which a result is recognized: its call id, its text, and the digest of what is no text."""
 Path: TypeAlias = tuple[str | int, ...]
 """Where a text is inside its message: `("content",)`, or `("content", 2, "content", 0, "text")`."""
 
@@ -20,13 +27,55 @@ class Call(NamedTuple):
     """As JSON text."""
 
 
+class MediaPart(NamedTuple):
+    """An image, a document or another part of a result that is no text."""
+
+    facts: Media
+    source: str
+    """Its base64, `data:` URL, other URL or file id as it is in the message; empty where a view of it came."""
+    text_part: Mapping[str, Any]
+    """The part that shows a line of text in its place, without that text."""
+    detail: str = ""
+    """How closely the client wants it looked at, where its provider's tokens depend on that."""
+
+    def body(self) -> bytes:
+        """The bytes that are kept: the decoded base64, or the reference."""
+        return encode(self.source)[0] if self.facts.is_reference else binascii.a2b_base64(base64_in(self.source))
+
+
+def base64_in(source: str) -> str:
+    """The base64 of a `data:` URL; any other text as it is."""
+    return source[source.find(",") + 1 :] if source.startswith("data:") else source
+
+
 class ResultText(NamedTuple):
-    """One text that a tool returned. A result of several text parts is several of these; images are not included."""
+    """One text that a tool returned, or one image or document. A result of several parts is several of these."""
 
     call_id: str
     path: Path
+    """Where the text is; of an image or a document, where the whole part is."""
     text: str
+    """Of an image or a document a description, which is the same for the same bytes."""
     is_error: bool = False
+    media: MediaPart | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """By which it is recognized."""
+        return self.call_id, self.text, None if self.media is None else self.media.facts.digest
+
+    def as_view_of(self, media: Media) -> "ResultText":
+        """The image or document of which this text is a view."""
+        return self._replace(text=media.description, media=MediaPart(media, "", {}))
+
+    @property
+    def output(self) -> str | bytes:
+        """What the tool returned, as it is stored."""
+        return self.text if self.media is None else self.media.body()
+
+    def replacement(self, text: str) -> Any:
+        """What is put at its path to show `text` in its place."""
+        return text if self.media is None or not self.media.text_part else {**self.media.text_part, "text": text}
 
 
 class Message(NamedTuple):

@@ -36,6 +36,11 @@ def encode(text: str) -> tuple[bytes, Encoding]:
         return text.encode("utf-8", "surrogatepass"), "surrogates"
 
 
+def as_bytes(output: str | bytes) -> bytes:
+    """The bytes of an output that may be text."""
+    return encode(output)[0] if isinstance(output, str) else output
+
+
 def encode_as(text: str, encoding: Encoding) -> bytes:
     """The bytes that `decode` made this text of."""
     return text.encode("utf-8", _ERRORS[encoding])
@@ -72,6 +77,11 @@ def count_by_decoding(data: memoryview, encoding: Encoding) -> tuple[int, Encodi
         return len(decode(data, encoding)), encoding
     except UnicodeDecodeError:
         return len(decode(data, "bytes")), "bytes"
+
+
+def count_chars(data: bytes) -> int:
+    """Characters of a body as it is measured when it is stored."""
+    return count_by_decoding(memoryview(data), "utf-8")[0]
 
 
 _zilla: list[Any] = []

@@ -34,19 +34,21 @@ what is chosen (`plan`), in which order (`pipeline`).
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
-from keepwhole.canonical.message import Message, Path, ResultText
+from keepwhole.canonical.message import Identity, Message, Path, ResultText
 from keepwhole.conversation.context import BranchContext, FindOriginal
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
-from keepwhole.conversation.seen_result import Identified, SeenResult, identify
+from keepwhole.conversation.seen_result import Changes, Identified, SeenResult, identify
 from keepwhole.conversation.summary import BranchSummary, RecordedSummary
 from keepwhole.errors import Overtaken, StoreError
+from keepwhole.models.media_tokens import RuleName
+from keepwhole.models.profiles import DEFAULT as DEFAULT_PROFILE
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
-from keepwhole.policies.policy import CLIENT, SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown_text
+from keepwhole.policies.policy import CLIENT, SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import recall_at_tail
 from keepwhole.record.arrival import NewResult, add_results
@@ -61,16 +63,6 @@ _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
 
-class Changes(NamedTuple):
-    """What one view changed."""
-
-    recorded: int = 0
-    """New results that were recorded."""
-    summaries: int = 0
-    unstored: int = 0
-    """Results that could not be recorded and are sent whole."""
-
-
 class Branch:
     """One branch of a conversation as it is sent, remembered from request to request."""
 
@@ -79,11 +71,12 @@ class Branch:
     restored: Collection[int] = ()
     """Numbers of the results that this view shows whole once more."""
 
-    def __init__(self, context: BranchContext, mode: str) -> None:
+    def __init__(self, context: BranchContext, mode: str, images: RuleName = DEFAULT_PROFILE.images) -> None:
+        """`images` is the rule by which images and documents are counted."""
         self.context = context
         self.mode = mode
         """`on` records and edits; `shadow` records results only; `count` records nothing."""
-        self.transcript = Transcript()
+        self.transcript = Transcript(images)
         self.decisions = TrackedChoices()
         self.summary = BranchSummary(context, self.transcript, self.decisions)
         self.costs = BranchCosts(self.transcript, self.decisions)
@@ -135,7 +128,7 @@ class Branch:
         if self._is_blind:
             shared, self._is_blind = 0, False
         fresh = [decode_message(message) for message in messages[shared:]]
-        texts = [(returned.call_id, returned.text) for message in fresh for returned in message.returned]
+        texts = [returned.identity for message in fresh for returned in message.returned]
         matches, is_record_read = self._match(texts, is_record_read)
         self._is_blind = not is_record_read and shared < len(messages)
         self.apply_decisions()
@@ -153,7 +146,7 @@ class Branch:
         self.summary.find()
         return is_record_read
 
-    def _match(self, texts: Sequence[tuple[str, str]], may_read: bool) -> tuple[Iterator[ResultMatch | None], bool]:
+    def _match(self, texts: Sequence[Identity], may_read: bool) -> tuple[Iterator[ResultMatch | None], bool]:
         """The results on record that these texts stand for, and whether the record could be read for that."""
         if may_read:
             with suppress(StoreError):
@@ -196,6 +189,8 @@ class Branch:
         seen.recognize(self.context.writer.store, known, whole)
         seen.item.name = self.context.writer.name_of(known.result.trace_id, known.result.artifact_id)
         seen.item.is_error = seen.item.is_error or known.result.is_error  # what `keep` was told, no message repeats
+        if seen.item.media is not None:
+            seen.item.chars = known.body.facts.chars
         self._new.pop(seen.item.number, None)
         self._by_trace.setdefault(known.result.trace_id, []).append(seen)
         self._apply_decision(seen)
@@ -203,7 +198,7 @@ class Branch:
     def _recognize_recorded(self, items: Sequence[Item]) -> None:
         for item in items:
             seen = self._results[item.number]
-            match = self.context.journal.match(item.returned.call_id, seen.came)
+            match = self.context.journal.match(*item.returned._replace(text=seen.came).identity)
             if match is not None:
                 self._recognize(seen, match.known, is_client_cut=match.is_client_cut)
 
@@ -463,17 +458,15 @@ class Branch:
 
     def _show(self, seen: SeenResult, choice: Choice) -> None:
         item = seen.item
-        text = shown_text(item, choice)
-        self.decisions.hold(item, choice._replace(tokens=estimate(text)))
-        seen.text = None if text == seen.came else text
+        self.decisions.hold(item, seen.show(choice))
         self._edit(item.index)
         if item.index in self._unedited:
             self.leave_unedited(item.index)
 
     def _edit(self, index: int) -> None:
         """Make the message at `index` as it is sent."""
-        texts = ((item.returned.path, self._results[item.number].text) for item in self.transcript.items_in(index))
-        applied = apply((self._messages[index],), {0: [(path, text) for path, text in texts if text is not None]})
+        edits = (self._results[item.number].edit() for item in self.transcript.items_in(index))
+        applied = apply((self._messages[index],), {0: [edit for edit in edits if edit is not None]})
         self._edited[index] = applied.messages[0]
         if applied.skipped:
             self._unedited.add(index)
@@ -490,16 +483,13 @@ class Branch:
         edited = apply(self._messages, self.edited_texts()).messages if self.restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 
-    def edited_texts(self) -> dict[int, list[tuple[Path, str]]]:
-        """The edits by message: the path and the new text."""
-        found: dict[int, list[tuple[Path, str]]] = {}
+    def edited_texts(self) -> dict[int, list[tuple[Path, Any]]]:
+        """The edits by message: the path, and the new text or part."""
+        found: dict[int, list[tuple[Path, Any]]] = {}
         for number in sorted(self.decisions):  # only a decision makes an edit
-            seen, item = self._results[number], self.transcript.items[number]
-            text = seen.text
-            if number in self.restored:
-                text = None if item.text == seen.came else item.text
-            if text is not None and item.index not in self._unedited:
-                found.setdefault(item.index, []).append((item.returned.path, text))
+            edit, index = self._results[number].edit(number in self.restored), self.transcript.items[number].index
+            if edit is not None and index not in self._unedited:
+                found.setdefault(index, []).append(edit)
         return found
 
     @property

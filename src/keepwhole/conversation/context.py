@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from keepwhole.canonical.entry import Result
-from keepwhole.canonical.utf8 import encode
+from keepwhole.canonical.utf8 import as_bytes
 from keepwhole.errors import StoreError
 from keepwhole.logs.client_originals import FindOriginal as FindOriginal
 from keepwhole.models.thresholds import Thresholds
@@ -48,6 +48,7 @@ class BranchContext(NamedTuple):
     def result_of(self, item: Item, at: int) -> Result:
         """The entry that records a result; those that are recorded together have the same time."""
         assert item.name is not None, "a result is named before it is recorded"
+        media = item.media
         return Result(
             at=at,
             trace_id=item.name.trace_id,
@@ -57,7 +58,8 @@ class BranchContext(NamedTuple):
             call_id=item.returned.call_id,
             is_error=item.is_error,
             turn=item.turn,
-            flags=flags_of(item.text) if item.original is None else (),
+            flags=flags_of(item.text) if item.original is None and media is None else (),
+            **({} if media is None else media.header_fields),
         )
 
     def decision_of(self, item: Item, choice: Choice, at: int) -> Draft:
@@ -103,7 +105,7 @@ class BranchContext(NamedTuple):
 
 def _bytes_of(item: Item) -> Iterable[bytes]:
     """The whole of a result."""
-    return item.original.stream() if isinstance(item.original, StoredText) else (encode(item.text)[0],)
+    return item.original.stream() if isinstance(item.original, StoredText) else (as_bytes(item.returned.output),)
 
 
 class ViewMode(NamedTuple):

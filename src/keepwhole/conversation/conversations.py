@@ -16,6 +16,7 @@ from keepwhole.conversation.context import TURN, BranchContext, ViewMode
 from keepwhole.conversation.lost_results import hydrated, with_lost_results
 from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
+from keepwhole.models.media_tokens import RuleName, media_tokens
 from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.account import Account, Projection
@@ -24,7 +25,7 @@ from keepwhole.record.bills import Billing
 from keepwhole.record.journal import Journal
 from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.protocol import body_of
-from keepwhole.truncation.cut import whole
+from keepwhole.truncation.cut import render, whole
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 from keepwhole.wire import dialects
 from keepwhole.wire.identity import continues
@@ -43,6 +44,7 @@ class _Key(NamedTuple):
 
     mode: str
     policy: str
+    images: RuleName
 
 
 class Conversations:
@@ -163,18 +165,19 @@ class Conversations:
             if known is None or row is None:
                 raise NotFound(f"Session `{writer.name}` has no result `{any_id[:80]}` to show again.")
             with writer.store.open(body_of(row)) as reader:
-                text = reader.text()
+                cut = whole(reader.chars)
+                text = reader.text() if known.media is None else render(cut, reader)
             before = None if known.decision is None else known.decision[0].rule
             if before not in SHOWN and (before is not None or rule == "pin"):
-                trace_id, cut = known.result.trace_id, whole(len(text))
-                draft = decision_draft(trace_id, writer.now(), rule, "none", cut, text)
+                draft = decision_draft(known.result.trace_id, writer.now(), rule, "none", cut, text)
                 writer.count(writer.append([draft]).entries)
-        return estimate(text)
+        return estimate(text) if known.media is None else media_tokens(known.media)
 
     def _bring_up(self, view: View, mode: str, situation: Situation, is_read: bool) -> Branch:
         """Run the pipeline on the branch of these messages; begin anew where the session was purged meanwhile."""
-        key = _Key(mode if view.mode.records or mode != "on" else "count", view.policy.name)
-        branch = Branch(self._context, key.mode)
+        counted = mode if view.mode.records or mode != "on" else "count"
+        key = _Key(counted, view.policy.name, situation.profile.images)
+        branch = Branch(self._context, key.mode, key.images)
         for _ in range(_PURGES):
             if self.journal.generation != self._generation:
                 self._branches, self._generation = [], self.journal.generation
@@ -201,7 +204,7 @@ class Conversations:
         found = [(branch.count_shared(messages), branch) for known, branch in self._branches if known == key]
         shared, best = max(found, key=lambda pair: pair[0], default=(0, None))
         if best is None or (shared == 0 and messages):
-            best, shared = Branch(self._context, key.mode), 0
+            best, shared = Branch(self._context, key.mode, key.images), 0
         others = [pair for pair in self._branches if pair[1] is not best]
         self._branches = [*others[-_BRANCHES + 1 :], (key, best)]
         return best, shared

@@ -53,12 +53,15 @@ def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
     messages = (dialect_of(messages) or DEFAULT).put_back(messages, finder.find)
     decoded = ((index, decode_message(message)) for index, message in enumerate(messages))
     texts = [(index, returned) for index, message in decoded for returned in message.returned]
-    matches = journal.match_all([(returned.call_id, returned.text) for _, returned in texts])
-    edits: dict[int, list[tuple[Path, str]]] = {}
+    matches = journal.match_all([returned.identity for _, returned in texts])
+    edits: dict[int, list[tuple[Path, Any]]] = {}
     for (index, returned), match in zip(texts, matches, strict=True):
-        original = None if match is None or match.is_whole else journal.original_text(match.known)
-        if original is not None:
+        original = None if match is None or match.is_whole else journal.original(match.known)
+        if isinstance(original, str):
             edits.setdefault(index, []).append((returned.path, original))
+        elif original is not None and returned.path[-1:] == ("text",):
+            part = (dialect_of(messages) or DEFAULT).media_part(original)
+            edits.setdefault(index, []).append((returned.path[:-1], part))
     return apply(messages, edits).messages
 
 
@@ -106,15 +109,15 @@ class _Finder:
         return self._calls
 
     def _read(self, known: Sequence[KnownResult]) -> LostResult | None:
-        texts = [text for one in known if (text := self._journal.original_text(one)) is not None]
-        if not any(texts) or len(texts) < len(known):
+        parts = [part for one in known if (part := self._journal.original(one)) is not None]
+        if not any(parts) or len(parts) < len(known):
             return None
         turn = known[-1].result.turn
 
         def is_beside(call_id: Any) -> bool:
             return turn is None or any(one.result.turn == turn for one in self._journal.results_of_call(call_id))
 
-        return LostResult(tuple(texts), any(one.result.is_error for one in known), is_beside)
+        return LostResult(tuple(parts), any(one.result.is_error for one in known), is_beside)
 
 
 def _is_result_of(known: KnownResult, call: Call) -> bool:

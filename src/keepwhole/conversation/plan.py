@@ -150,7 +150,7 @@ def plan_restored(
         choice = decided.get(item.number)
         if choice is None or item.gone or choice.tokens >= item.tokens:
             continue
-        more = upper_bound(item.text) - choice.tokens
+        more = (upper_bound(item.text) if item.media is None else item.tokens) - choice.tokens
         if more <= room:
             behind = transcript.tokens_from(item.index)
             if situation.costs is not None and situation.costs.of_batch(behind, -restored - more) > budget:

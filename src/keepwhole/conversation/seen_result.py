@@ -1,16 +1,17 @@
-"""`SeenResult`: one result in the messages of a branch, and where it is in its life (`State`).
+"""`SeenResult`: one result in the messages of a branch, where it is in its life (`State`), and what is sent for it.
 
 The states and their transitions are drawn in `branch`.
 """
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepwhole.canonical.entry import Result
-from keepwhole.canonical.message import ResultText
+from keepwhole.canonical.message import Path, ResultText
 from keepwhole.conversation.originals import ClientOriginal, find_recorded, take_original
 from keepwhole.logs.client_originals import FindOriginal
-from keepwhole.policies.policy import TrackedChoices
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.policy import Choice, TrackedChoices, shown_text
 from keepwhole.policies.transcript import Item
 from keepwhole.record.arrival import CLIENT_CUT, NewResult
 from keepwhole.record.journal import Journal, ResultMatch
@@ -50,15 +51,27 @@ def identify(journal: Journal, returned: ResultText, match: ResultMatch | None) 
     decision, not a result. The same for one of our views whose original is damaged.
     """
     text = returned.text
-    if match is None and not journal.is_foreign_cut(returned.call_id, text):
+    if match is None and (returned.media is not None or not journal.is_foreign_cut(returned.call_id, text)):
         return Identified(returned, text)
     if match is None:  # a hook may have recorded whole what the client cut
         found = find_recorded(journal, returned.call_id, text)
         return None if found is None else Identified(returned, text, found[0], True, found[1])
     if match.is_whole or match.is_client_cut:
         return Identified(returned, text, match.known, match.is_client_cut)
+    if match.known.media is not None:
+        return Identified(returned.as_view_of(match.known.media), text, match.known)
     original = journal.original_text(match.known)
     return None if original is None else Identified(returned._replace(text=original), text, match.known)
+
+
+class Changes(NamedTuple):
+    """What one view changed."""
+
+    recorded: int = 0
+    """New results that were recorded."""
+    summaries: int = 0
+    unstored: int = 0
+    """Results that could not be recorded and are sent whole."""
 
 
 class SeenResult:
@@ -70,7 +83,8 @@ class SeenResult:
         self.item = item
         """The result as policies see it: the whole original, or what the client itself cut from it."""
         self.came = came
-        """The text that the client sent: the original, one of our views of it, or what the client cut from it."""
+        """The text that the client sent: the original, one of our views of it, or what the client cut from it; of an
+        image its description."""
         self.known: KnownResult | None = None
         """The result on record."""
         self.text: str | None = None
@@ -88,6 +102,22 @@ class SeenResult:
             return State.GONE
         return State.DECIDED if self.item.number in decisions else State.KEPT
 
+    def show(self, choice: Choice) -> Choice:
+        """Show it as a choice says; return the choice with the tokens that this takes. An image that is shown whole is
+        sent as it came."""
+        text = shown_text(self.item, choice)
+        is_whole_image = self.item.media is not None and text == self.item.text
+        self.text = None if is_whole_image or text == self.came else text
+        return choice._replace(tokens=self.item.tokens if is_whole_image else estimate(text))
+
+    def edit(self, is_restored: bool = False) -> tuple[Path, Any] | None:
+        """What is put in its place, and where; None where it is sent as it came. Restored, it is shown whole."""
+        text = self.text
+        if is_restored:
+            text = None if self.item.media is not None or self.item.text == self.came else self.item.text
+        returned = self.item.returned
+        return None if text is None else (returned.path, returned.replacement(text))
+
     @property
     def is_known_cut(self) -> bool:
         """Whether it is on record only as the client had cut it."""
@@ -95,7 +125,7 @@ class SeenResult:
 
     def look_up(self, writer: SessionWriter, find: FindOriginal) -> None:
         """Store what the client cut the result from, where it saved that; the client's files are searched once."""
-        if self.is_looked_up:
+        if self.is_looked_up or self.item.media is not None:
             return
         self.is_looked_up = True
         self.client_original = take_original(writer, self.item.returned.call_id, self.came, find)
@@ -119,7 +149,7 @@ class SeenResult:
         """The entries of a new result: its text, or what the client cut it from, with the client's decision."""
         original = self.client_original
         if original is None:
-            return NewResult(result, self.item.text, decision)
+            return NewResult(result, self.item.returned.output, decision)
         by_client = original.decision(result.trace_id, result.at, self.item.text)
         return NewResult(result, self.item.text, decision, original.body, by_client)
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from keepwhole.canonical.value import Value
+from keepwhole.models.media_tokens import RuleName
 from keepwhole.settings_section import Count, Range, check_value, refuse_unknown
 
 _Number = Annotated[int, Range(0)]
@@ -38,6 +39,8 @@ class Profile(Value):
     """Seconds until the cache is cold."""
     breakpoints: _Number = 4
     """Explicit breakpoints a request may carry; 0 where prefixes are cached automatically."""
+    images: RuleName = "claude"
+    """The rule by which images and documents are counted: one of those in `media_tokens.py`."""
     assumed: tuple[str, ...] = ()
     """Fields that no source gives: a guess on the careful side, worth overriding where it matters."""
 
@@ -49,14 +52,21 @@ class Profile(Value):
 HOUR = 3_600
 """Seconds for which a client may want an entry to live, at the price `write_hour`."""
 
-DEFAULT = Profile("default", assumed=("window", "read", "write", "minimum", "lifetime", "breakpoints"))
+DEFAULT = Profile("default", assumed=("window", "read", "write", "minimum", "lifetime", "breakpoints", "images"))
 
 _MILLION = 1_048_576
 _CLAUDE = Profile("claude", assumed=("window",))
-_CLAUDE_LATER = _CLAUDE.replace(assumed=("window", "minimum", "lifetime"))
-_GPT = Profile("gpt-5", window=272_000, write=1.0, breakpoints=0, assumed=("window",))
-_GPT_LATER = _GPT.replace(write=1.25, lifetime=1_800, breakpoints=4, assumed=("window", "breakpoints"))
-_GEMINI = Profile("gemini", window=_MILLION, write=1.0, minimum=4_096, breakpoints=0, assumed=("lifetime",))
+_CLAUDE_SHARP = _CLAUDE.replace(images="claude_large")
+_CLAUDE_LATER = _CLAUDE_SHARP.replace(assumed=("window", "minimum", "lifetime", "images"))
+_GPT = Profile("gpt-5", window=272_000, write=1.0, breakpoints=0, images="gpt_5_tiles", assumed=("window",))
+_GPT_4 = _GPT.replace(images="gpt_tiles", assumed=())
+_GPT_LATER = _GPT.replace(
+    write=1.25, lifetime=1_800, breakpoints=4, images="gpt_original", assumed=("window", "breakpoints")
+)
+_GEMINI = Profile(
+    "gemini", window=_MILLION, write=1.0, minimum=4_096, breakpoints=0, images="gemini", assumed=("lifetime",)
+)
+_GEMINI_3 = _GEMINI.replace(images="gemini_3")
 _DEEPSEEK = Profile(
     "deepseek", window=128_000, write=1.0, minimum=64, lifetime=7_200, breakpoints=0, assumed=("lifetime",)
 )
@@ -71,21 +81,33 @@ _ROWS: dict[str, Profile] = {
     "claude-haiku-4-5": _CLAUDE.replace(minimum=4_096),
     "claude-opus-4-5": _CLAUDE.replace(minimum=4_096),
     "claude-opus-4-6": _CLAUDE.replace(minimum=4_096),
-    "claude-opus-5": _CLAUDE.replace(minimum=512),
+    "claude-opus-4-7": _CLAUDE_SHARP,
+    "claude-opus-4-8": _CLAUDE_SHARP,
+    "claude-opus-5": _CLAUDE_SHARP.replace(minimum=512),
     "claude-opus-5-5": _CLAUDE_LATER.replace(read=0.05),
+    "claude-sonnet-5": _CLAUDE_SHARP.replace(assumed=("window", "images")),
     "claude-sonnet-5-5": _CLAUDE_LATER.replace(read=0.05),
+    "claude-fable-5": _CLAUDE_SHARP,
     "claude-fable-5-1": _CLAUDE_LATER.replace(read=0.025),
-    "gpt-4o": _GPT.replace(window=128_000, read=0.5, assumed=()),
-    "gpt-4-1": _GPT.replace(window=1_047_576, read=0.25, assumed=()),
+    "gpt-4o": _GPT_4.replace(window=128_000, read=0.5),
+    "gpt-4-1": _GPT_4.replace(window=1_047_576, read=0.25),
+    "gpt-4-1-mini": _GPT_4.replace(window=1_047_576, read=0.25, images="gpt_patches"),
+    "gpt-4-1-nano": _GPT_4.replace(window=1_047_576, read=0.25, images="gpt_nano_patches"),
     "gpt-5": _GPT,
+    "gpt-5-mini": _GPT.replace(images="gpt_patches"),
+    "gpt-5-nano": _GPT.replace(images="gpt_nano_patches"),
+    "gpt-5-2": _GPT.replace(images="gpt_large", assumed=("window", "images")),
+    "gpt-5-4": _GPT.replace(images="gpt_large"),
+    "gpt-5-5": _GPT.replace(images="gpt_original"),
     "gpt-5-6": _GPT_LATER,
     "gpt-6": _GPT_LATER,
     "gpt-6-1-sol": _GPT_LATER.replace(read=0.05),
     "gemini": _GEMINI,
     "gemini-2-5-pro": _GEMINI.replace(long_from=200_000),
-    "gemini-3-pro": _GEMINI.replace(long_from=200_000),
+    "gemini-3": _GEMINI_3,
+    "gemini-3-pro": _GEMINI_3.replace(long_from=200_000),
     "gemini-2-5-flash": _GEMINI.replace(minimum=1_024),
-    "gemini-3-flash": _GEMINI.replace(minimum=1_024),
+    "gemini-3-flash": _GEMINI_3.replace(minimum=1_024),
     "deepseek": _DEEPSEEK,
     "deepseek-v4": _DEEPSEEK.replace(read=0.02, assumed=("window", "minimum", "lifetime")),
     "deepseek-v4-pro": _DEEPSEEK.replace(read=0.033, assumed=("window", "minimum", "lifetime")),

@@ -125,7 +125,7 @@ class ArrivalRule:
     ) -> Choice | None:
         """Return the choice to show at most `most` characters of a new result of a conversation; None where it
         is shown as it arrived."""
-        if item.name is None or item.pinned:
+        if item.name is None or item.pinned or item.media is not None:
             return None
         if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
             return None  # no limit is smaller

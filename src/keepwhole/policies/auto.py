@@ -44,6 +44,7 @@ from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
 from keepwhole.policies.failures import is_error_text
+from keepwhole.policies.images import is_superseded, media_words
 from keepwhole.policies.kinds import Kind
 from keepwhole.policies.near_repeats import near_choice
 from keepwhole.policies.payback import Numbers, best_batch
@@ -130,6 +131,8 @@ class Auto:
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
         if repeat is not None:
             return repeat
+        if item.media is not None:
+            return None
         choice = self._rule.choose(item, self._question)
         if repeats and self.settings.near_repeats:
             near = near_choice(transcript, item, decided, self.settings.min_tokens)
@@ -140,7 +143,7 @@ class Auto:
         self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int, window: int
     ) -> list[Choice]:
         """Return the choices that bring the newest step under its cap, shared in the order of its calls."""
-        step = [item for item in new if item.step == transcript.steps and not item.pinned]
+        step = [item for item in new if item.step == transcript.steps and not item.pinned and item.media is None]
         sizes = [_shown_chars(item, fresh.get(item.number)) for item in step]
         room = min(self.settings.step_cap, _room_for_step(step, left, window))
         if sum(sizes) <= room:
@@ -203,7 +206,7 @@ class Auto:
 
         Plain numbers, here and in `_carry_costs`: this is done for every open result at every request.
         """
-        after = self.settings.old_after.get(item.kind, inf)
+        after = 1.0 if is_superseded(transcript, item) else self.settings.old_after.get(item.kind, inf)
         turns = transcript.turns - item.turn + 1
         asked = transcript.next_user_turn(item)
         if asked is None:
@@ -287,7 +290,7 @@ class Auto:
             if item.number < items[-1].number:  # older than every result of the batch
                 break
             known = task + (item.call.arguments if item.call else "")
-            shared = recent.shared_with(item.text, known)
+            shared = recent.shared_with(item.text, known) if item.media is None else None
             if item.number in old and (self._is_open_error(transcript, item) or shared not in (None, *taken_up)):
                 found.add(item.number)
             if shared is not None:
@@ -315,7 +318,7 @@ def _room_for_step(step: Sequence[Item], left: int, window: int) -> int:
 def age_choice(item: Item) -> Choice:
     """Return the choice to show only the reference and the size of a result."""
     assert item.name is not None, "a result is named before it ages"
-    words = notice.aged(item.name.way, item.size)
+    words = media_words(item) if item.media is not None else notice.aged(item.name.way, item.size)
     return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
 
 

@@ -37,6 +37,9 @@ _PROGRAMS: dict[str, Kind | None] = {
 """What a program's output is; None for those that show nothing."""
 _SHOWS = re.compile(r"\s*(?:(sed -n)|git grep|git ls-files)\b")
 """Programs that only show, by their first two words."""
+_TARGETS = ("url", "page", "pageId", "page_id", "tab", "tabId", "tab_id", "window", "app", "path", "file_path", "file")
+_TARGET_CHARS = 10_000
+"""Arguments that name what an image is of; longer arguments are not read."""
 _SIFTS = re.compile(r"\s*(?:sort|uniq|cut|wc|tr|column|cat|nl|head|tail|less|more|rg|grep|egrep|sed -n)\b")
 
 
@@ -52,6 +55,21 @@ def kind_of(tool: str, arguments: str) -> Kind:
     if kind == "editor":
         return "read" if _VIEWS.search(arguments, 0, _LONGEST) else "other"
     return kind
+
+
+def target_of(tool: str, arguments: str) -> tuple[str, ...]:
+    """Return what the image that a call returns is of: the tool, and the page, window or file that the call names. Most
+    calls name none, since they show the one that is open.
+
+    >>> target_of("screenshot", '{"url": "https://a", "full": true}')
+    ('screenshot', 'https://a')
+    """
+    try:
+        given: object = json.loads(arguments) if len(arguments) <= _TARGET_CHARS else None
+    except (ValueError, RecursionError):
+        given = None
+    fields = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    return tool, *(str(fields[key]) for key in _TARGETS if key in fields)
 
 
 def works_on_files(tools: Iterable[str]) -> bool:

@@ -36,7 +36,7 @@ _AROUND = 1
 def near_choice(transcript: Transcript, item: Item, decided: Choices, least_tokens: int) -> Choice | None:
     """Return the choice to show only what differs from an earlier result of the same call; None where there is none,
     or too little to gain."""
-    if item.tokens < least_tokens or item.name is None or item.original is not None:
+    if item.tokens < least_tokens or item.name is None or item.original is not None or item.media is not None:
         return None
     base = _earlier_whole(transcript, item, decided)
     if base is None or base.name is None:

@@ -192,7 +192,7 @@ def replacement_cut(item: Item, words: str) -> Cut:
 
 def shown_text(item: Item, choice: Choice | None) -> str:
     """Return the text of a result under a choice."""
-    if choice is None:
+    if choice is None or (item.media is not None and not hides(choice)):
         return item.text
     pieces = choice.cut.pieces
     if len(pieces) == 1 and isinstance(pieces[0], Segment) and pieces[0].part == "gap":

@@ -34,9 +34,10 @@ def pointer_words(item: Item, base: Item) -> str:
     assert item.name is not None
     assert base.name is not None
     call = f" of call {base.returned.call_id}" if base.returned.call_id else ""
+    same = "character for character" if item.media is None else f"the same {item.media.kind} byte for byte"
     return (
         f"[Artifact: {item.name.artifact_id}] Same as the earlier result{call} "
-        f"({base.name.artifact_id}), character for character: {item.name.way.whole()}"
+        f"({base.name.artifact_id}), {same}: {item.name.way.whole()}"
     )
 
 

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import SHOWS_WHOLE, Arriving, choices_to_mark
+from keepwhole.policies.images import media_choice
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource
 from keepwhole.truncation.edges import head_edge
+from keepwhole.truncation.notice import size_text
 from keepwhole.truncation.result import TruncationResult
 
 FULL_TURNS = 2
@@ -62,6 +64,8 @@ class Retention(Value):
         shorter_than = item.tokens if holds is None else holds.tokens
         if shorter_than <= estimate(words):
             return None
+        if item.media is not None:
+            return media_choice(item, self.name, f"{item.media.looks}, {size_text(item.media.size)}{words}")
         end = self._end(self._opening(item))
         tokens = -(-(end + len(words)) // 4)
         if end + len(words) >= len(item.text) or tokens > shorter_than:

@@ -15,6 +15,7 @@ from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import Arriving, as_arriving, choice_within, show_within
 from keepwhole.policies.failures import is_error_source, is_error_text
+from keepwhole.policies.images import media_choice
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replacement_cut
 from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.settings import RollingContext
@@ -58,12 +59,12 @@ class Rolling(Value):
         return [choice for choice in found if choice is not None]
 
     def _age_choice(self, item: Item, holds: Choice | None, uses: "_Uses") -> Choice | None:
-        if estimated_tokens(len(item.text)) < SMALL or item.pinned or (holds is not None and holds.rule == "old"):
+        if _is_small(item) or item.pinned or (holds is not None and holds.rule == "old"):
             return None
         about: str | None = None
         age = uses.transcript.steps - item.step
         if age > self.settings.max_age and not is_error_text(item.text, item.is_error):
-            used = uses.reference_to(item)
+            used = uses.reference_to(item) if item.media is None else None
             if used is None:
                 return self._placeholder(item, age)
             about = used
@@ -71,6 +72,8 @@ class Rolling(Value):
 
     def _placeholder(self, item: Item, age: int) -> Choice | None:
         words = self.settings.words(age)
+        if item.media is not None:
+            return media_choice(item, "old", words)
         if len(words) >= len(item.text):
             return None
         return Choice(item.number, "old", replacement_cut(item, words), estimate(words))
@@ -85,7 +88,7 @@ class Rolling(Value):
 
     def _cap_choice(self, item: Item, about: str | None = None) -> Choice | None:
         """Return a cut of a result of a conversation around the text `about`; None where the result is short enough."""
-        if item.pinned:
+        if item.pinned or item.media is not None:
             return None
         with item.opened() as source:
             return self._cap_opened(item, source, about)
@@ -111,6 +114,10 @@ class Rolling(Value):
         if is_error and strategy_named(choose(source, limits), self.strategies).is_text and not limits.chosen_by_user:
             return limits.replace(strategy="log", chosen_by_user=True)
         return limits
+
+
+def _is_small(item: Item) -> bool:
+    return (estimated_tokens(len(item.text)) if item.media is None else item.tokens) < SMALL
 
 
 class _Uses:

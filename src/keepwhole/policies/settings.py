@@ -13,7 +13,7 @@ from keepwhole.settings_section import Count, Range, SettingsSection
 BUILT_IN = ("auto", "truncation", "retention", "rolling")
 """The names of Keepwhole's own policies."""
 
-Kind: TypeAlias = Literal["shell", "search", "read", "report", "other"]
+Kind: TypeAlias = Literal["shell", "search", "read", "report", "image", "other"]
 """What kind of work a result comes from; `policies/kinds.py` finds it."""
 
 
@@ -31,7 +31,7 @@ class AutoSettings(SettingsSection):
     step_cap: Count = 200_000
     """Most characters of all results of one step; never more than half of what is left of the window."""
     old_after: Mapping[Kind, Count] = MappingProxyType(
-        {"shell": 19, "search": 33, "other": 48, "read": 48, "report": 96}
+        {"shell": 19, "search": 33, "other": 48, "read": 48, "report": 96, "image": 12}
     )
     """Turns after which a result of each kind is old."""
     new_task: Annotated[float, Range(0, 1_000, above=True)] = 2.0
@@ -48,7 +48,9 @@ class AutoSettings(SettingsSection):
     """Share of the window above which results age whatever it costs, if that makes room enough."""
     most: Annotated[int, Range(0)] = 0
     """The same in tokens, where that is less; 0 for the window alone."""
-    keep: Mapping[Kind, Count] = MappingProxyType({"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1})
+    keep: Mapping[Kind, Count] = MappingProxyType(
+        {"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1, "image": 3}
+    )
     """Newest results of each kind that never age, unless the window forces it."""
     keep_steps: Count = 5
     """Newest steps whose results never age, unless the window forces it."""
@@ -65,7 +67,7 @@ class AutoSettings(SettingsSection):
 CAREFUL = AutoSettings()
 LEAN = AutoSettings(
     arrival_cap={"shell": 6_000, "search": 6_000, "other": 6_000},
-    old_after={"shell": 12, "search": 24, "other": 4, "read": 40, "report": 80},
+    old_after={"shell": 12, "search": 24, "other": 4, "read": 40, "report": 80, "image": 6},
     new_task=3.0,
     along=0.1,
     patience=1.25,

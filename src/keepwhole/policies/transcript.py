@@ -12,10 +12,13 @@ from contextlib import AbstractContextManager, nullcontext
 from operator import itemgetter
 from typing import NamedTuple, Protocol, TypeAlias
 
+from keepwhole.canonical.media import Media
 from keepwhole.canonical.message import Call, Message, ResultText
-from keepwhole.canonical.utf8 import encode
+from keepwhole.canonical.utf8 import count_chars, encode
+from keepwhole.models.media_tokens import RuleName, media_tokens
+from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import measure
-from keepwhole.policies.kinds import Kind, kind_of
+from keepwhole.policies.kinds import Kind, kind_of, target_of
 from keepwhole.truncation.cut import Source, TextSource
 from keepwhole.truncation.recall_link import RecallLink
 
@@ -47,6 +50,7 @@ class Item:
     """One result in a transcript."""
 
     __slots__ = (
+        "_media_chars",
         "call",
         "gone",
         "index",
@@ -59,11 +63,21 @@ class Item:
         "reserve",
         "returned",
         "step",
+        "target",
         "tokens",
         "turn",
     )
 
-    def __init__(self, number: int, index: int, returned: ResultText, call: Call | None, step: int, turn: int) -> None:
+    def __init__(
+        self,
+        number: int,
+        index: int,
+        returned: ResultText,
+        call: Call | None,
+        step: int,
+        turn: int,
+        images: RuleName = DEFAULT.images,
+    ) -> None:
         self.number = number
         """Its place among the results of the transcript, from 0."""
         self.index = index
@@ -72,8 +86,16 @@ class Item:
         self.call = call
         self.step, self.turn = step, turn
         self.kind: Kind = kind_of(call.tool, call.arguments) if call else "other"
-        self.tokens, self.reserve = measure(returned.text)
-        """Tokens of the original: estimated, and how many more they may be."""
+        self._media_chars: int | None = None
+        media = returned.media
+        if media is None:
+            self.tokens, self.reserve = measure(returned.text)
+            """Tokens of the original: estimated, and how many more they may be."""
+        else:
+            self.tokens, self.reserve = media_tokens(media.facts, images, media.detail), 0
+            self.kind = "image" if media.facts.kind == "image" else self.kind
+        self.target = target_of(call.tool, call.arguments) if self.kind == "image" and call else None
+        """Of what an image is; None for anything else."""
         self.is_error = returned.is_error
         self.pinned = False
         self.gone = False
@@ -86,17 +108,33 @@ class Item:
 
     @property
     def text(self) -> str:
-        """The text that the client means to send: the whole, or what the client itself cut from it."""
+        """The text that the client means to send: the whole, or what the client itself cut from it; of an image or a
+        document its description."""
         return self.returned.text
 
     @property
+    def media(self) -> Media | None:
+        """The facts of a result that is an image, a document or the like; None for text."""
+        return None if self.returned.media is None else self.returned.media.facts
+
+    @property
     def chars(self) -> int:
-        """Characters of the whole."""
-        return len(self.text) if self.original is None else self.original.chars
+        """Characters of the whole as it is stored: a cut counts in them, also one of bytes that are no text."""
+        if self.original is not None:
+            return self.original.chars
+        if self._media_chars is None and self.returned.media is not None:
+            self._media_chars = count_chars(self.returned.media.body())
+        return len(self.text) if self._media_chars is None else self._media_chars
+
+    @chars.setter
+    def chars(self, chars: int) -> None:
+        self._media_chars = chars
 
     @property
     def size(self) -> int:
         """Bytes of the whole."""
+        if self.media is not None:
+            return self.media.size
         return len(encode(self.text)[0]) if self.original is None else self.original.size
 
     def opened(self) -> AbstractContextManager[Source]:
@@ -129,7 +167,9 @@ Namer: TypeAlias = Callable[[Item], Name]
 class Transcript:
     """The messages of one branch so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, images: RuleName = DEFAULT.images) -> None:
+        """`images` is the rule by which images and documents are counted."""
+        self._image_rule: RuleName = images
         self.messages: list[Message] = []
         self.items: list[Item] = []
         self.steps = 0
@@ -140,6 +180,8 @@ class Transcript:
         """How many tokens more it may take than estimated."""
         self.calls: dict[str, Call] = {}
         self._same: dict[int, list[int]] = {}
+        self._images_of: dict[tuple[str, ...], list[int]] = {}
+        """The numbers of all images by what they are of, in order."""
         self._marks: list[tuple[int, int, int, int, int]] = []
         self._asked: list[tuple[int, int]] = []
         """The user's messages that are not only results: the index of each, and the number of turns before it."""
@@ -167,6 +209,8 @@ class Transcript:
             alike.pop()
             if not alike:
                 del self._same[hash(item.text)]
+            if item.target is not None:
+                self._images_of[item.target].pop()
         while self._asked and self._asked[-1][0] >= length:
             self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
@@ -210,6 +254,11 @@ class Transcript:
         """Return the numbers of all results with the same text, in order."""
         alike = (self.items[number] for number in self._same[hash(item.text)])
         return [other.number for other in alike if other.text == item.text and other.has_same_original(item)]
+
+    def newest_of(self, target: tuple[str, ...]) -> Item | None:
+        """Return the newest image of a page, a window or a file; None where there is none."""
+        numbers = self._images_of.get(target)
+        return self.items[numbers[-1]] if numbers else None
 
     def same_call(self, item: Item) -> list[Item]:
         """Return the results of all calls of the same tool with the same arguments, in order."""
@@ -268,10 +317,12 @@ class Transcript:
             self._count(call.arguments)
         for returned in message.returned:
             call = self.calls.get(returned.call_id)
-            item = Item(len(self.items), len(self.messages), returned, call, self.steps, self.turns)
+            item = Item(len(self.items), len(self.messages), returned, call, self.steps, self.turns, self._image_rule)
             item.pinned = message.pinned
             self.items.append(item)
             self._same.setdefault(hash(returned.text), []).append(item.number)
+            if item.target is not None:
+                self._images_of.setdefault(item.target, []).append(item.number)
             self.tokens += item.tokens
             self.reserve += item.reserve
         if message.said:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.value import Value
 from keepwhole.recall.names import GET_ARTIFACT
 from keepwhole.truncation import notice
@@ -18,6 +19,8 @@ class RecallAnswer(Value):
 
     content: str
     is_error: bool = False
+    media: MediaBytes | None = None
+    """The image or document that was asked for; `content` tells of it where it cannot be shown."""
 
 
 class StoredArtifact(Value):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keepwhole.canonical.media import TEXT
+from keepwhole.canonical.media import FILE_ID, TEXT, URL, MediaBytes
 from keepwhole.errors import UsageError
 from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
 from keepwhole.recall.answer import RecallAnswer, RecallCall
@@ -13,18 +13,28 @@ from keepwhole.recall.ranges import range_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation import notice
 
+_MOST_SHOWN = 20_000_000
+"""Bytes of an image or a document that is shown; no provider takes more."""
+
 
 def read_artifact(
     reader: BodyReader, media_type: str, call: RecallCall, arguments: Mapping[str, Any], limit: int
 ) -> RecallAnswer:
     """The part of an open artifact that `arguments` ask for."""
-    if media_type != TEXT:
-        words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
-        return RecallAnswer(f"{words}\n[Not text: `keepwhole artifacts show {call.id} --raw` gives the bytes]")
+    if media_type != TEXT and not media_type.startswith((URL, FILE_ID)):
+        return _media_answer(reader, media_type, call)
     path = arguments.get("path")
     if path is None or path == "":
         return RecallAnswer(_read(reader, call, arguments, limit))
     return RecallAnswer(_at_path(reader, call, str(path).strip(), arguments, limit))
+
+
+def _media_answer(reader: BodyReader, media_type: str, call: RecallCall) -> RecallAnswer:
+    """What is no text, in bytes for those who can show it, and in words for all others."""
+    words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
+    shown = MediaBytes(media_type, reader.read()) if reader.facts.size <= _MOST_SHOWN else None
+    line = f"{words}\n[Not text: `keepwhole artifacts show {call.id} --raw` gives the bytes]"
+    return RecallAnswer(line, media=shown)
 
 
 def _read(reader: BodyReader, call: RecallCall, arguments: Mapping[str, Any], limit: int) -> str:

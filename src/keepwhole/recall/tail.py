@@ -78,8 +78,8 @@ def _newest(transcript: Transcript) -> tuple[str, int | None]:
 
 
 def _is_hidden(item: Item, decided: Choices) -> bool:
-    """Whether a part of a recorded result is not sent."""
-    return item.name is not None and (item.gone or item.number in decided)
+    """Whether a part of a recorded text is not sent."""
+    return item.name is not None and item.media is None and (item.gone or item.number in decided)
 
 
 def _has_term(folded: str, term: Term) -> bool:

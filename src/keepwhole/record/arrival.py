@@ -75,10 +75,10 @@ def _ends(size: int, read: Callable[[int, int], bytes]) -> list[bytes]:
 
 
 class NewResult(NamedTuple):
-    """A result that came as complete text, and the decision that shows it, where it is not shown whole."""
+    """A result that came as a whole, and the decision that shows it, where it is not shown whole."""
 
     result: Result
-    text: str
+    output: str | bytes
     decision: Draft | None = None
     body: Body | None = None
     """What is recorded in place of the text, where that was stored already; whoever stored it discards it."""
@@ -192,7 +192,7 @@ def _add_together(
         for each in arriving:
             body = each.body
             if body is None:
-                taken = writer.store.store_body(Feed(each.text), writer.room())
+                taken = writer.store.store_body(Feed(each.output), writer.room())
                 taken.reader.close()
                 body = bodies[each.result.trace_id] = taken.body
             drafts.append(Draft(each.result, body))

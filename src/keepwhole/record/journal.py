@@ -14,6 +14,7 @@ Example. Entry 1 is the result `art_1` of call `c1`, entry 2 a decision that sho
     match("c1", <the whole text>)     -> (art_1, True)     the original came back
     match("c1", <what entry 2 shows>) -> (art_1, False)    our own view came back; it is not stored again
     match("c9", <what entry 2 shows>) -> (art_1, False)    known by the digest of the view, if a notice names the id
+    match("c2", …, <a digest>)        -> (art_2, True)     an image came back, which has no text
 
 Where entry 2 is by the rule `client`, the view is the client's own, and the match says so (`is_client_cut`).
 
@@ -37,11 +38,13 @@ from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from keepwhole.canonical.body import BLOCK, digest_of, measure
 from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.guard import is_cleared, truncation_mark
+from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import Identity
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, NotFound, StoreError
 from keepwhole.record.bills import BillLog
@@ -55,6 +58,8 @@ from keepwhole.store.reader import BodyReader
 from keepwhole.store.requests import Requests
 from keepwhole.store.stored_text import StoredText
 from keepwhole.truncation.cut import Cut
+
+_T = TypeVar("_T")
 
 
 class ResultMatch(NamedTuple):
@@ -168,22 +173,29 @@ class Journal:
             self._learn(entry, draft.body)
         self._foreseen, self._is_foreseen = entries[-1].seq, True
 
-    def match_all(self, texts: Sequence[tuple[str, str]]) -> list[ResultMatch | None]:
-        """What `match` answers for each call id and text, after reading what the record has of them."""
+    def match_all(self, texts: Sequence[Identity]) -> list[ResultMatch | None]:
+        """What `match` answers for each of them, after reading what the record has of them."""
         if self._past is None:
-            return [self.match(call_id, text) for call_id, text in texts]
-        call_ids = {call_id for call_id, _ in texts} - self._calls_read
+            return [self.match(*one) for one in texts]
+        call_ids = {call_id for call_id, *_ in texts} - self._calls_read
         if call_ids:
             self._add_results(self._past.results_of_calls(call_ids))
             self._calls_read |= call_ids
-        found = [self.match(call_id, text) for call_id, text in texts]
-        unknown = {text for (_, text), match in zip(texts, found, strict=True) if match is None}
+        found = [self.match(*one) for one in texts]
+        pairs = zip(texts, found, strict=True)
+        unknown = {text for (_, text, digest), match in pairs if match is None and digest is None}
         if unknown:
             self._add_results(self._past.results_showing(map(digest_of_text, unknown)))
         return [match or self.match(*one) for one, match in zip(texts, found, strict=True)]
 
-    def match(self, call_id: str, text: str) -> ResultMatch | None:
-        """The result on record that a text in a message stands for, as far as it is known; None where there is none."""
+    def match(self, call_id: str, text: str, digest: bytes | None = None) -> ResultMatch | None:
+        """The result on record that a text in a message stands for, as far as it is known; None where there is none.
+
+        An image or a document is recognized by the `digest` of its bytes.
+        """
+        if digest is not None:
+            same = (known for known in reversed(self._by_call.get(call_id, ())) if known.digest == digest)
+            return next((ResultMatch(known, True) for known in same), None)
         candidates = self._by_call.get(call_id, ())
         if not candidates and not self._by_view:
             return None
@@ -206,13 +218,26 @@ class Journal:
         candidates = self._by_call.get(call_id)
         if not candidates or len(text) >= max(known.body.facts.chars for known in candidates):
             return False
-        return is_cleared(text) or truncation_mark(encode(text)[0], b"") is not None
+        is_text = any(known.media is None for known in candidates)
+        return is_cleared(text) or (is_text and truncation_mark(encode(text)[0], b"") is not None)
 
     def original_text(self, known: KnownResult) -> str | None:
         """Read the whole text of a result; None where it is damaged or gone."""
+        return self._read(known, lambda reader: reader.text())
+
+    def original(self, known: KnownResult) -> str | MediaBytes | None:
+        """Read the whole of a result, text or not; None where it is damaged or gone, or only a reference to it is on
+        record."""
+        media = known.media
+        if media is None:
+            return self.original_text(known)
+        data = None if media.is_reference else self._read(known, lambda reader: reader.read())
+        return None if data is None else MediaBytes(media.media_type, data)
+
+    def _read(self, known: KnownResult, read: Callable[[BodyReader], _T]) -> _T | None:
         try:
             with self._open(known) as reader:
-                return reader.text()
+                return read(reader)
         except (Damaged, NotFound):
             return None
 

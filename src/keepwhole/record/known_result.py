@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from keepwhole.canonical.entry import Decision, Result
+from keepwhole.canonical.media import Media
 from keepwhole.errors import Damaged
 from keepwhole.store.protocol import Body, Row, Store, entry_of
 from keepwhole.truncation import client_cut
@@ -31,6 +32,15 @@ class KnownResult:
         """Those of them that the client cut itself."""
         self.named: dict[str, int] = {}
         """Of the views with a notice that names it, each with the number of its newest decision."""
+
+    @property
+    def media(self) -> Media | None:
+        """The facts of an image, a document or audio; None for text, and for bytes that are read as text with marks for
+        what is none."""
+        result, facts = self.result, self.body.facts
+        pixels = result.width or 0, result.height or 0
+        media = Media(result.media_type, facts.size, facts.digest, *pixels, result.pages or 0)
+        return None if media.kind == "file" else media
 
     def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
         """Take over a decision; decisions come in the order of their numbers."""

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from keepwhole.canonical import ids
-from keepwhole.canonical.body import measure
+from keepwhole.canonical.body import digest_of_bytes
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.guard import truncation_mark
-from keepwhole.canonical.utf8 import encode
+from keepwhole.canonical.utf8 import as_bytes, encode
 from keepwhole.logs.run import Run
 from keepwhole.metrics import MARKER, Metrics
 from keepwhole.policies.transcript import Item, Transcript
@@ -78,7 +78,9 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
     )
     accepted, new = 0, list[Result]()
     for batch in _batches(transcript.items):
-        added = add_results(writer, [NewResult(_result(run, item, writer, now), item.text) for item in batch])
+        added = add_results(
+            writer, [NewResult(_result(run, item, writer, now), item.returned.output) for item in batch]
+        )
         accepted += len(added.accepted)
         new += added.new
     lost = sum(LEGACY in result.flags for result in new)
@@ -117,7 +119,7 @@ def _is_same_result(run: Run, item: Item, known: Result, digest: bytes) -> bool:
     """Whether a result is the recorded one, or one of the two was cut before it came here."""
     if item.call is not None and (item.call.tool, item.call.arguments) != (known.tool, known.arguments):
         return False
-    return LEGACY in known.flags or bool(_flags(run, item)) or digest == measure(encode(item.text)[0]).digest
+    return LEGACY in known.flags or bool(_flags(run, item)) or digest == digest_of_bytes(as_bytes(item.returned.output))
 
 
 def _result(run: Run, item: Item, writer: SessionWriter, now: int) -> Result:
@@ -133,6 +135,7 @@ def _result(run: Run, item: Item, writer: SessionWriter, now: int) -> Result:
         turn=item.turn,
         task_id=None,
         flags=_flags(run, item),
+        **({} if item.media is None else item.media.header_fields),
     )
 
 
@@ -146,7 +149,7 @@ def _flags(run: Run, item: Item) -> tuple[str, ...]:
     call_id = item.returned.call_id
     if call_id in _calls(run, "restored_full_output"):
         return ()
-    marked = truncation_mark(encode(item.text)[0], b"") is not None
+    marked = item.media is None and truncation_mark(encode(item.text)[0], b"") is not None
     lost = call_id in _calls(run, LEGACY)
     return (MARKER, LEGACY) if marked else (LEGACY,) if lost else ()
 

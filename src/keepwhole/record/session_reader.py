@@ -164,7 +164,9 @@ class SessionReader:
             answer = self.call_tool(parsed.name, parsed.parsed())
         except UsageError as error:
             answer = RecallAnswer(showable(error.for_model), is_error=True)
-        return parsed.dialect.result_block(parsed.call_id, answer.content, answer.is_error)
+        media = answer.media if answer.media and answer.media.media_type in parsed.dialect.shown_types else None
+        content = answer.content if media is None else answer.content.partition("\n[Not text:")[0]
+        return parsed.dialect.result_block(parsed.call_id, content, answer.is_error, media)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> "RecallAnswer":
         """What a recall tool answers. Never raises for what a model wrote."""

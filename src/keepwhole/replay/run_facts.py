@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, groupby
 
-from keepwhole.canonical.message import Message
+from keepwhole.canonical.message import Message, ResultText
 from keepwhole.logs.run import Run
+from keepwhole.models.media_tokens import media_tokens
 from keepwhole.models.tokens import Counter, estimate
 from keepwhole.replay.atoms import occurrences_in_context
 from keepwhole.replay.evidence import Evidence, ResultUse, evidence, result_uses
@@ -18,6 +19,10 @@ FRAME = 4
 """Tokens of a message, and of a call, in addition to their text."""
 
 
+def _tokens(returned: ResultText, counter: Counter) -> int:
+    return counter(returned.text) if returned.media is None else media_tokens(returned.media.facts)
+
+
 class RunFacts:
     """A run, with its tokens counted and its evidence extracted once for all policies."""
 
@@ -25,7 +30,7 @@ class RunFacts:
         self.run = run
         self._frequency = frequency
         self.count_tokens = counter
-        self.result_tokens = [counter(one.text) for message in run.messages for one in message.returned]
+        self.result_tokens = [_tokens(one, counter) for message in run.messages for one in message.returned]
         """The tokens of each result, by number."""
         self.sizes = _sizes(run.messages, self.result_tokens, counter)
         """The tokens of each message with its results whole."""

@@ -103,6 +103,15 @@ def aged(link: RecallLink, size: int) -> str:
     return words if link.reader == "get_artifact" else f"{words}: {link.whole()}"
 
 
+def aged_media(link: RecallLink, looks: str, size: int, tool: str) -> str:
+    """In place of an image or a document: what it is, how large, of which tool, and the call that shows it again.
+
+    >>> aged_media(RecallLink("art_1_x"), "image/png 1024x768", 153_600, "screenshot")
+    '[Artifact: art_1_x] image/png 1024x768, 150.0 KB, returned by screenshot: get_artifact(id="art_1_x")'
+    """
+    return f"[Artifact: {link.artifact_id}] {looks}, {size_text(size)}, returned by {tool}: {link.whole()}"
+
+
 def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False) -> str:
     """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
     are = "are left out in part" if in_part else "are left out"

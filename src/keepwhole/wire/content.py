@@ -1,24 +1,18 @@
-"""Messages and their parts as plain values: fields, parts, words, texts of results, and what the rest weighs.
+"""Messages and their parts as plain values: words, texts and images of results, and what the rest weighs.
 
-Owns: reading dicts, other mappings and objects of an SDK alike, which parts are words, and the tokens of images and of
-what is opaque. Nothing here raises.
+Owns: which parts are words, which are results, and the tokens of everything else. Nothing here raises.
 Must not know: which part is a call or a result in which dialect.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from keepwhole.canonical.message import Message, Path, ResultText, Role
+from keepwhole.models.media_tokens import FLAT_TOKENS, media_tokens
 from keepwhole.models.tokens import estimate
-
-Json: TypeAlias = dict[str, Any]
-"""A JSON object."""
-Wire: TypeAlias = Mapping[str, Any]
-"""A message, an input item or a block as it is sent."""
-
-MEDIA_TOKENS = 1_500
-"""About what an image or a document costs; their base64 says nothing of it."""
+from keepwhole.wire.fields import Json, Wire, fields_of, kind_of_part, parts_of, text_of
+from keepwhole.wire.media import glance, read_media
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -40,60 +34,10 @@ _OPAQUE = frozenset((*_SEALED, *_MARKS))
 _MOST_VALUES = 20_000
 """Where sizing stops, so that a value that contains itself ends too."""
 
-_OF_MESSAGES = ("role", "type", "content", "tool_calls", "tool_call_id", "function", "custom", "text", "refusal")
-_OF_CALLS = ("id", "call_id", "tool_use_id", "name", "namespace", "arguments", "input", "action", "operation")
-_OF_RESULTS = ("output", "is_error", "status", "outcome", "exit_code", "stdout", "stderr")
-_NAMES = (*_OF_MESSAGES, *_OF_CALLS, *_OF_RESULTS)
-"""Attributes that are read from an object besides its `__dict__`; it may have them as properties or in slots."""
-
 # A NamedTuple's own constructor is a Python function; `tuple.__new__` is not. Measured (`python -m bench wire`, Python
 # 3.11): 0.12 instead of 0.27 µs a value, 15 to 30 % of the time of `decode_message`, which runs for every message.
 build = cast("Callable[[Any, tuple[Any, ...]], Any]", tuple.__new__)  # pyright: ignore[reportUnknownMemberType]
 """`build(Message, (…))` is `Message(…)`, faster; every field must be given."""
-
-
-def fields_of(value: Any) -> Json:
-    """A dict, another mapping or an object of an SDK as a dict, one level deep; empty for anything else."""
-    if isinstance(value, dict):
-        return value  # pyright: ignore[reportUnknownVariableType]
-    if value is None or isinstance(value, str | bytes | int | float | list | tuple):
-        return {}
-    try:
-        return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else _attributes(value)
-    except Exception:  # whatever a foreign object raises, it is one that cannot be understood
-        return {}
-
-
-def _attributes(value: Any) -> Json:
-    own: Json = {**getattr(value, "__dict__", {}), **(getattr(value, "__pydantic_extra__", None) or {})}
-    known = {name: found for name, found in own.items() if found is not None and not name.startswith("_")}
-    asked = {name: found for name in _NAMES if (found := getattr(value, name, None)) is not None}
-    return known | asked
-
-
-def field_of(value: object, key: str) -> Any:
-    """One field of a mapping or of an SDK's object; None where it has none."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).get(key)
-    return getattr(value, key, None)
-
-
-def parts_of(content: Any) -> list[Any]:
-    """The parts of a content that is a list; an iterator would be used up by reading it, so it has none."""
-    if isinstance(content, list):
-        return content  # pyright: ignore[reportUnknownVariableType]
-    return list(cast("tuple[Any, ...]", content)) if isinstance(content, tuple) else []
-
-
-def text_of(value: object) -> str:
-    """The value if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def kind_of_part(part: Wire) -> str:
-    """The `type` of a part or an item; empty if it has none."""
-    kind = part.get("type")
-    return kind if isinstance(kind, str) else ""
 
 
 def role_of(message: Wire) -> Role:
@@ -184,9 +128,9 @@ def decode_plain(message: Json) -> Message:
 
 
 def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[ResultText, ...], int]:
-    """The texts of a result whose content is at `path`, and the tokens of its other parts."""
+    """The texts, images and documents of a result whose content is at `path`, and the tokens of its other parts."""
     if isinstance(content, str):
-        return (build(ResultText, (call_id, path, content, is_error)),), 0
+        return (build(ResultText, (call_id, path, content, is_error, None)),), 0
     found: list[ResultText] = []
     other = 0
     for at, part in enumerate(parts_of(content)):
@@ -198,13 +142,31 @@ def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -
         text = fields.get(key)
         if isinstance(text, str):
             found.append(ResultText(call_id, (*path, at, key), text, is_error))
+        elif (one := _media_result(call_id, (*path, at), fields, is_error)) is not None:
+            found.append(one)
         else:
             other += size_of(fields)
     return tuple(found), other
 
 
+def _media_result(call_id: str, path: Path, part: Json, is_error: bool) -> ResultText | None:
+    """The image or document that a part is; the text of a document that is given as text; None for anything else."""
+    media = read_media(part)
+    if media is not None:
+        return ResultText(call_id, path, media.facts.description, is_error, media)
+    source = fields_of(part.get("source"))
+    text = source.get("data") if kind_of_part(source) == "text" else None
+    return ResultText(call_id, (*path, "source", "data"), text, is_error) if isinstance(text, str) else None
+
+
+def screenshot_in(call_id: str, path: Path, part: object) -> tuple[ResultText, ...]:
+    """The image at `path` of a result that can be nothing but an image."""
+    one = _media_result(call_id, path, fields_of(part), is_error=False)
+    return () if one is None else (one,)
+
+
 def size_of(value: object) -> int:
-    """Tokens of what can be read in a value, plus a flat price for each image or document."""
+    """Tokens of what can be read in a value, and of each image or document in it."""
     tokens = 0
     waiting: list[Any] = [value]
     for _ in range(_MOST_VALUES):
@@ -222,13 +184,14 @@ def size_of(value: object) -> int:
 
 
 def _sized(fields: Json, waiting: list[Any]) -> int:
-    """The flat price of an image; for anything else 0, and the values that can be read are added to `waiting`."""
+    """The tokens of an image; for anything else 0, and the values that can be read are added to `waiting`."""
     if kind_of_part(fields) not in _MEDIA:
         waiting += [value for key, value in fields.items() if key not in _OPAQUE]
         return 0
     source = fields_of(fields.get("source"))
     if kind_of_part(source) not in ("text", "content"):
-        return MEDIA_TOKENS
+        media = glance(fields)
+        return FLAT_TOKENS if media is None else media_tokens(media.facts, detail=media.detail)
     waiting += (source.get("data"), source.get("content"))
     return 0
 

@@ -44,6 +44,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of
@@ -110,6 +111,8 @@ class ToolDialect(Protocol):
     """Other names that users may give."""
     needs_call_id: bool
     """Whether a result names the call that it answers."""
+    shown_types: frozenset[str]
+    """The media types that a result may show besides text; empty where it is text alone."""
 
     def __repr__(self) -> str:
         return f"<dialect {self.name}>"
@@ -119,8 +122,15 @@ class ToolDialect(Protocol):
         """The call, a dict or the SDK's object, if it is spelled in this dialect."""
 
     @abstractmethod
-    def result_block(self, call_id: str | None, content: str, is_error: bool = False) -> Json:
-        """The message, item or block that gives `content` back to the model."""
+    def result_block(
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+    ) -> Json:
+        """The message, item or block that gives `content` back to the model, and an image or document behind it, where
+        that is of a type in `shown_types`."""
+
+    @abstractmethod
+    def media_part(self, media: MediaBytes) -> Json:
+        """The part of a result that is an image or a document."""
 
     @abstractmethod
     def tool_definition(self, tool: ToolSpec) -> Json:

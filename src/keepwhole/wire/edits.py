@@ -21,11 +21,12 @@ class Applied(NamedTuple):
 
 
 class _Refused(Exception):
-    """There is no text at the path, or its container cannot be copied."""
+    """There is nothing of the kind at the path, or its container cannot be copied."""
 
 
-def apply(messages: Sequence[Any], edits: Mapping[int, Sequence[tuple[Path, str]]]) -> Applied:
-    """The messages with the texts at the edits' paths replaced; a message is edited in all its places or in none."""
+def apply(messages: Sequence[Any], edits: Mapping[int, Sequence[tuple[Path, Any]]]) -> Applied:
+    """The messages with the values at the edits' paths replaced: a text by a text, a part by a part. A message is
+    edited in all its places or in none."""
     edited = list(messages)
     skipped: set[int] = set()
     for index, changes in edits.items():
@@ -36,56 +37,56 @@ def apply(messages: Sequence[Any], edits: Mapping[int, Sequence[tuple[Path, str]
     return Applied(edited, frozenset(skipped))
 
 
-def _edited(messages: list[Any], index: int, changes: Sequence[tuple[Path, str]]) -> Any:
+def _edited(messages: list[Any], index: int, changes: Sequence[tuple[Path, Any]]) -> Any:
     if not 0 <= index < len(messages):
         raise _Refused
     message = messages[index]
-    for path, text in changes:
+    for path, new in changes:
         if not path:
             raise _Refused
-        message = _replaced(message, path, text)
+        message = _replaced(message, path, new)
     return message
 
 
-def _replaced(value: Any, path: Path, text: str) -> Any:
-    """A copy of `value` with `text` at `path`."""
+def _replaced(value: Any, path: Path, new: Any) -> Any:
+    """A copy of `value` with `new` at `path`, where something of its kind is."""
     if not path:
-        if isinstance(value, str):
-            return text
+        if isinstance(value, str) is isinstance(new, str) and not isinstance(value, list | tuple | int | float | None):
+            return new
         raise _Refused
     key, rest = path[0], path[1:]
     if isinstance(key, int):
-        return _with_item(value, key, rest, text)
+        return _with_item(value, key, rest, new)
     if isinstance(value, dict):
         if key not in value:
             raise _Refused
-        new = copy.copy(cast("dict[str, Any]", value))
-        new[key] = _replaced(new[key], rest, text)
-        return new
-    return _with_attribute(value, key, rest, text)
+        copied = copy.copy(cast("dict[str, Any]", value))
+        copied[key] = _replaced(copied[key], rest, new)
+        return copied
+    return _with_attribute(value, key, rest, new)
 
 
-def _with_item(value: Any, at: int, rest: Path, text: str) -> Any:
+def _with_item(value: Any, at: int, rest: Path, new: Any) -> Any:
     if not isinstance(value, list | tuple) or not 0 <= at < len(cast("Sequence[Any]", value)):
         raise _Refused
-    new = list(cast("Sequence[Any]", value))
-    new[at] = _replaced(new[at], rest, text)
-    return new if isinstance(value, list) else tuple(new)
+    items = list(cast("Sequence[Any]", value))
+    items[at] = _replaced(items[at], rest, new)
+    return items if isinstance(value, list) else tuple(items)
 
 
-def _with_attribute(value: Any, key: str, rest: Path, text: str) -> Any:
+def _with_attribute(value: Any, key: str, rest: Path, new: Any) -> Any:
     """A copy of an SDK's object; one that raises is left alone."""
     try:
-        part = _replaced(getattr(value, key), rest, text)
+        part = _replaced(getattr(value, key), rest, new)
         if hasattr(value, "model_copy"):
             return value.model_copy(update={key: part})
-        new = copy.copy(value)
-        if new is value:
+        shallow = copy.copy(value)
+        if shallow is value:
             raise _Refused
-        setattr(new, key, part)
+        setattr(shallow, key, part)
     except Exception as error:
         raise _Refused from error
-    return new
+    return shallow
 
 
 _DEEP = 6

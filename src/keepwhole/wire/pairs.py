@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.wire.content import Wire, fields_of, parts_of
 
 T = TypeVar("T")
@@ -39,15 +40,17 @@ class Repairs(NamedTuple):
 class LostResult(NamedTuple):
     """A result on record that the client has lost."""
 
-    texts: tuple[str, ...]
-    """Its texts, whole."""
+    parts: tuple[str | MediaBytes, ...]
+    """Its texts, images and documents, whole."""
     is_error: bool
     is_beside: Callable[[Any], bool]
     """Whether another call, by its id, was made in the same turn."""
 
-    def content(self, text_kind: str = "text") -> str | list[Wire]:
+    def content(self, media_part: Callable[[MediaBytes], Wire], text_kind: str = "text") -> str | list[Wire]:
         """The content of its message: the text, or one part for each of several."""
-        return self.texts[0] if len(self.texts) == 1 else [{"type": text_kind, "text": text} for text in self.texts]
+        if len(self.parts) == 1 and isinstance(self.parts[0], str):
+            return self.parts[0]
+        return [{"type": text_kind, "text": one} if isinstance(one, str) else media_part(one) for one in self.parts]
 
 
 FindLost: TypeAlias = Callable[..., LostResult | None]

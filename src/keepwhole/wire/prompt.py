@@ -18,13 +18,15 @@ from keepwhole.models.forecast import Breakpoint, Prompt
 from keepwhole.models.tokens import estimate
 from keepwhole.wire import dialects
 from keepwhole.wire.cache_markers import NAME, cache_markers, unmarked
-from keepwhole.wire.content import fields_of, parts_of
+from keepwhole.wire.content import fields_of, parts_of, size_of
 from keepwhole.wire.request_body import RequestBody
 
 _EXPLICIT = ("tool_choice", "thinking")
 """Fields that change the prompt from its beginning on where it is cached at breakpoints."""
 _TEXT = frozenset(("type", "text", NAME))
 _BRANCHES = 8
+_SHORT = 1_000
+"""Characters of a message that has no image in it worth counting."""
 
 
 class _Element(NamedTuple):
@@ -88,16 +90,22 @@ def _elements(request: RequestBody, texts: list[str], before: list[_Element]) ->
             yield before[at]
         elif at == 0:
             blocks = len(parts_of(request.fields.get("tools"))) + max(1, len(parts_of(request.fields.get("system"))))
-            yield _element(text, text, blocks)
+            yield _element(text, text, blocks, None)
         else:
             message = request.messages[at - 1] if request.messages else None
             content = fields_of(message).get("content")
-            yield _element(text, _plain(text, content), max(1, len(parts_of(content))))
+            yield _element(text, _plain(text, content), max(1, len(parts_of(content))), message)
 
 
-def _element(text: str, seen: str, blocks: int) -> _Element:
+def _element(text: str, seen: str, blocks: int, message: Any) -> _Element:
     seen = unmarked(seen)
-    return _Element(text, blake2b(seen.encode("utf-8", "replace"), digest_size=16).digest(), estimate(seen), blocks)
+    digest = blake2b(seen.encode("utf-8", "replace"), digest_size=16).digest()
+    return _Element(text, digest, size_of(message) if _has_bytes(seen) else estimate(seen), blocks)
+
+
+def _has_bytes(text: str) -> bool:
+    """Whether images or documents are in a message, whose base64 says nothing of their tokens."""
+    return len(text) > _SHORT and ("base64" in text or '"file_data"' in text or '"input_audio"' in text)
 
 
 def _plain(text: str, content: Any) -> str:

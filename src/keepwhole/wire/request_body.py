@@ -1,6 +1,6 @@
 """Requests as bytes: parsed once with the place of every message, and edited by splicing.
 
-Owns: the spans of messages, the way to a string inside one, and how a new string is written there.
+Owns: the spans of messages, the way to a value inside one, and how a new value is written there.
 Must not know: dialects, but for the names that a list of messages has in them.
 
 Theory of operation
@@ -14,8 +14,9 @@ values and notes where each begins and ends in the text; an edit replaces the te
                                 ^ starts[0]             stops[0] ^  ^ starts[1]        spliced: [^           ^)
 
 `splice({1: [(("content",), "a ...")]})` finds the string at the path inside message 1 and writes the new one in its
-place, ASCII-escaped if the request is all ASCII. `joined` replaces the list of messages: those that are its own objects
-keep their bytes, new ones are written. `in_front` adds elements to the front of a list (the recall tools).
+place, ASCII-escaped if the request is all ASCII; an object, such as an image, gives place to another object. `joined`
+replaces the list of messages: those that are its own objects keep their bytes, new ones are written. `in_front` adds
+elements to the front of a list (the recall tools).
 
 An agent's next request begins as its last one did. `read_request(data, like)` compares the text up to the newest few
 messages with that of the earlier request in one step, and takes over its parsed messages; a long value beside the
@@ -71,7 +72,7 @@ class RequestBody:
         self.stops: list[int] = []
         """Where each message ends."""
         self.skipped: list[tuple[int, Path]] = []
-        """The edits that the last `splice` left out: no string is there, or a key on the way is there twice."""
+        """The edits that the last `splice` left out: nothing of that kind is there, or a key on the way is twice."""
 
     @property
     def head(self) -> str:
@@ -108,7 +109,7 @@ class RequestBody:
         return model if isinstance(model, str) else None
 
     def splice(self, edits: Edits) -> bytes:
-        """The request with the strings at the edits' paths replaced and every other byte as it was."""
+        """The request with the values at the edits' paths replaced and every other byte as it was."""
         self.skipped = []
         found: list[Place] = []
         for index in sorted(edits):

@@ -5,9 +5,11 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import Any, final
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.steps import Ties, ties_of
-from keepwhole.wire.content import Json, Wire, field_of, fields_of, parts_of
+from keepwhole.wire.content import Json, Wire, fields_of, parts_of
 from keepwhole.wire.dialect import Dialect, Names, Reply
+from keepwhole.wire.fields import field_of
 from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.request_body import RequestBody
 from keepwhole.wire.sse import Events, written
@@ -22,6 +24,7 @@ class TurnsDialect(Dialect):
     name = "turns"
     aliases = ("made_up",)
     needs_call_id = True
+    shown_types: frozenset[str] = frozenset()
     provider = "turns"
     upstream = "https://turns.example"
     own_headers = ("turns-key",)
@@ -43,8 +46,13 @@ class TurnsDialect(Dialect):
             return None
         return ToolCall(name=name, arguments=field_of(call, "with"), call_id=field_of(call, "id"), dialect=self)
 
-    def result_block(self, call_id: str | None, content: str, is_error: bool = False) -> Json:
+    def result_block(
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+    ) -> Json:
         return {"kind": "output", "for": call_id, "body": content}
+
+    def media_part(self, media: MediaBytes) -> Json:
+        return own.media_part(media)
 
     def tool_definition(self, tool: ToolSpec) -> Json:
         return {"tool": tool.name, "about": tool.description, "takes": tool.parameters}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.content import Json, Wire, json_text
 from keepwhole.wire.dialect import Names, Reply
@@ -30,16 +31,21 @@ def has_broken_pairs(items: Any) -> bool:
     return with_whole_pairs(items)[1].total > 0
 
 
+def media_part(media: MediaBytes) -> Json:
+    """A picture."""
+    return {"kind": "picture", "bytes": media.data.hex()}
+
+
 def with_lost_results(items: Any, find: FindLost) -> Any:
     """An empty output is filled again, and an output that is not there follows its call."""
     answered = {item["for"] for item in items if item["kind"] == "output"}
     whole: list[Wire] = []
     for item in items:
         if item["kind"] == "output" and (found := find(item["for"], item["body"])) is not None:
-            item = {**item, "body": found.content()}
+            item = {**item, "body": found.content(media_part)}
         whole.append(item)
         if item["kind"] == "call" and item["id"] not in answered and (found := find(item["id"])) is not None:
-            whole.append({"kind": "output", "for": item["id"], "body": found.content()})
+            whole.append({"kind": "output", "for": item["id"], "body": found.content(media_part)})
     return items if whole == items else whole
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.anthropic import messages as own
 from keepwhole.wire.anthropic.stream import AnthropicStream
@@ -19,7 +20,6 @@ from keepwhole.wire.content import (
     blocks_of,
     contents,
     count_in,
-    field_of,
     fields_of,
     kind_of_part,
     parts_of,
@@ -28,6 +28,8 @@ from keepwhole.wire.content import (
     words_in,
 )
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
+from keepwhole.wire.fields import field_of
+from keepwhole.wire.media import IMAGE_TYPES, PDF
 from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
@@ -54,6 +56,7 @@ class AnthropicDialect(Dialect):
     name = "anthropic"
     aliases = ()
     needs_call_id = True
+    shown_types = IMAGE_TYPES | {PDF}
     provider = "anthropic"
     upstream = "https://api.anthropic.com"
     own_headers = ("anthropic-version", "x-api-key")
@@ -76,9 +79,18 @@ class AnthropicDialect(Dialect):
             return None
         return ToolCall(name=name, arguments=field_of(call, "input"), call_id=field_of(call, "id"), dialect=self)
 
-    def result_block(self, call_id: str | None, content: str, is_error: bool = False) -> Json:
+    def result_block(
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+    ) -> Json:
         """A `tool_result` block."""
-        return own.result_block(call_id, content, is_error)
+        block = own.result_block(call_id, content, is_error)
+        if media is None:
+            return block
+        return {**block, "content": [{"type": "text", "text": content}, own.media_part(media)]}
+
+    def media_part(self, media: MediaBytes) -> Json:
+        """An `image` or a `document` with its bytes."""
+        return own.media_part(media)
 
     def tool_definition(self, tool: ToolSpec) -> Json:
         """The schema is called `input_schema`."""

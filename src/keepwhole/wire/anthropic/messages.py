@@ -8,6 +8,7 @@ Must not know: the other dialects.
 from collections.abc import Sequence
 from typing import Any
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.content import (
     ROLES,
@@ -24,6 +25,7 @@ from keepwhole.wire.content import (
     size_of,
 )
 from keepwhole.wire.dialect import Names, Reply
+from keepwhole.wire.media import encoded
 from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 _LISTS: Any = (list, tuple)
@@ -76,7 +78,7 @@ def _add_results(block: Json, at: int, returned: list[ResultText]) -> int:
         return size_of(content)
     path, is_error = ("content", at, "content"), block.get("is_error") is True
     if isinstance(content, str):
-        returned.append(build(ResultText, (call_id, path, content, is_error)))
+        returned.append(build(ResultText, (call_id, path, content, is_error, None)))
         return 0
     found, other = results_in(call_id, path, content, is_error)
     returned += found
@@ -233,13 +235,13 @@ def _with_lost_blocks(message: Wire, calls: Sequence[Any], find: FindLost) -> Wi
         call_id = block["tool_use_id"]
         found = find(call_id, block.get("content"))
         is_changed = is_changed or found is not None
-        results.append((call_id, block if found is None else {**block, "content": found.content()}))
+        results.append((call_id, block if found is None else {**block, "content": found.content(media_part)}))
     missing = dict.fromkeys(calls)
     for call_id, _ in results:
         missing.pop(call_id, None)
     given = {call_id: found for call_id in missing if (found := find(call_id)) is not None}
     built = {
-        call_id: {**result_block(call_id, "", found.is_error), "content": found.content()}
+        call_id: {**result_block(call_id, "", found.is_error), "content": found.content(media_part)}
         for call_id, found in given.items()
     }
     if not is_changed and not built:
@@ -251,6 +253,12 @@ def _with_lost_blocks(message: Wire, calls: Sequence[Any], find: FindLost) -> Wi
             "content": [next(replaced) if block["type"] == "tool_result" else block for block in content],
         }
     return {**message, "content": [*in_order_of_calls(calls, results, built), *others]}
+
+
+def media_part(media: MediaBytes) -> Json:
+    """The block of an image or a document."""
+    source = {"type": "base64", "media_type": media.media_type, "data": encoded(media.data)}
+    return {"type": "image" if media.kind == "image" else "document", "source": source}
 
 
 def result_block(call_id: str | None, content: str, is_error: bool) -> Json:

@@ -9,9 +9,11 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.steps import Ties
-from keepwhole.wire.content import Json, Wire, field_of, fields_of, parts_of, role_of, text_of, words_in
+from keepwhole.wire.content import Json, Wire, fields_of, parts_of, role_of, text_of, words_in
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
+from keepwhole.wire.fields import field_of
 from keepwhole.wire.openai_chat import messages as own
 from keepwhole.wire.openai_chat.stream import ChatStream
 from keepwhole.wire.pairs import FindLost, Repairs
@@ -37,6 +39,7 @@ class ChatDialect(Dialect):
     name = "openai_chat"
     aliases = ("openai",)
     needs_call_id = True
+    shown_types: frozenset[str] = frozenset()
     provider = "openai"
     upstream = "https://api.openai.com"
     own_headers = ()
@@ -61,9 +64,15 @@ class ChatDialect(Dialect):
         arguments = field_of(function, "arguments")
         return ToolCall(name=name, arguments=arguments, call_id=field_of(call, "id"), dialect=self)
 
-    def result_block(self, call_id: str | None, content: str, is_error: bool = False) -> Json:
-        """A message of role `tool`, which cannot say that a call failed."""
+    def result_block(
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+    ) -> Json:
+        """A message of role `tool`, which cannot say that a call failed, and has nothing but text."""
         return own.result_message(call_id, content)
+
+    def media_part(self, media: MediaBytes) -> Json:
+        """An `image_url` that holds the bytes; other servers take these in a result, OpenAI's does not."""
+        return own.media_part(media)
 
     def tool_definition(self, tool: ToolSpec) -> Json:
         """A function inside of a tool."""

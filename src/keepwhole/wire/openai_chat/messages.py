@@ -7,6 +7,7 @@ Must not know: the other dialects.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Call, Message
 from keepwhole.wire.content import (
     Json,
@@ -21,6 +22,7 @@ from keepwhole.wire.content import (
     spoken,
 )
 from keepwhole.wire.dialect import Names, Reply
+from keepwhole.wire.media import data_url, encoded
 from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 BREAK = "\n\n"
@@ -154,7 +156,7 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
             call_id = message["tool_call_id"]
             found = find(call_id, message.get("content"))
             if found is not None:
-                message, is_changed = {**message, "content": found.content()}, True
+                message, is_changed = {**message, "content": found.content(media_part)}, True
             results.append((call_id, message))
             continue
         missing = dict.fromkeys(calls) if calls else {}
@@ -162,7 +164,8 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
             missing.pop(call_id, None)
         given = {call_id: found for call_id in missing if (found := find(call_id)) is not None}
         built = {
-            call_id: {**result_message(call_id, ""), "content": found.content()} for call_id, found in given.items()
+            call_id: {**result_message(call_id, ""), "content": found.content(media_part)}
+            for call_id, found in given.items()
         }
         whole += in_order_of_calls(calls, results, built) if built else [result for _, result in results]
         is_changed = is_changed or bool(built)
@@ -170,6 +173,15 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
             whole.append(message)
             calls, results = [call["id"] for call in message.get("tool_calls") or ()], []
     return whole if is_changed else messages
+
+
+def media_part(media: MediaBytes) -> Json:
+    """The part of an image, a document or audio, as servers take it that allow them in results."""
+    if media.kind == "image":
+        return {"type": "image_url", "image_url": {"url": data_url(media)}}
+    if media.kind == "audio":
+        return {"type": "input_audio", "input_audio": {"data": encoded(media.data), "format": media.media_type[6:]}}
+    return {"type": "file", "file": {"file_data": data_url(media)}}
 
 
 def result_message(call_id: str | None, content: str) -> Json:

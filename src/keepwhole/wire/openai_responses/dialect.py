@@ -9,9 +9,12 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.steps import Ties
-from keepwhole.wire.content import Json, Wire, field_of, fields_of, kind_of_part, parts_of, role_of, text_of, words_in
+from keepwhole.wire.content import Json, Wire, fields_of, kind_of_part, parts_of, role_of, text_of, words_in
 from keepwhole.wire.dialect import Dialect, Names, Reply
+from keepwhole.wire.fields import field_of
+from keepwhole.wire.media import IMAGE_TYPES, PDF
 from keepwhole.wire.openai_responses import messages as own
 from keepwhole.wire.openai_responses.stream import ResponsesStream
 from keepwhole.wire.pairs import FindLost, Repairs
@@ -36,6 +39,7 @@ class ResponsesDialect(Dialect):
     name = "openai_responses"
     aliases = ("responses",)
     needs_call_id = True
+    shown_types = IMAGE_TYPES | {PDF}
     provider = "openai"
     upstream = "https://api.openai.com"
     own_headers = ()
@@ -62,9 +66,16 @@ class ResponsesDialect(Dialect):
         arguments = field_of(call, "arguments")
         return ToolCall(name=name, arguments=arguments, call_id=field_of(call, "call_id"), dialect=self)
 
-    def result_block(self, call_id: str | None, content: str, is_error: bool = False) -> Json:
+    def result_block(
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+    ) -> Json:
         """An item of type `function_call_output`, which cannot say that a call failed."""
-        return {"type": "function_call_output", "call_id": call_id, "output": content}
+        output = content if media is None else [{"type": "input_text", "text": content}, own.media_part(media)]
+        return {"type": "function_call_output", "call_id": call_id, "output": output}
+
+    def media_part(self, media: MediaBytes) -> Json:
+        """An `input_image` or an `input_file` with its bytes."""
+        return own.media_part(media)
 
     def tool_definition(self, tool: ToolSpec) -> Json:
         """A tool that is a function."""

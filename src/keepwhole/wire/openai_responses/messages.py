@@ -9,6 +9,7 @@ Must not know: the other dialects.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.content import (
     ROLES,
@@ -19,11 +20,13 @@ from keepwhole.wire.content import (
     json_text,
     parts_of,
     results_in,
+    screenshot_in,
     size_of,
     spoken,
     text_of,
 )
 from keepwhole.wire.dialect import Names, Reply
+from keepwhole.wire.media import PDF, data_url
 from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 _ANSWERED_BY = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -95,6 +98,13 @@ def _shell_output(item: Wire) -> Message:
     return Message("tool", "", (), tuple(returned))
 
 
+def _screenshot(item: Wire) -> Message:
+    """A screenshot must be an image, so it is pinned: no text may take its place."""
+    call_id, output = item.get("call_id"), item.get("output")
+    returned = screenshot_in(call_id, ("output",), output) if isinstance(call_id, str) else ()
+    return Message("tool", "", (), returned, 0 if returned else size_of(output), pinned=True)
+
+
 def _failed(outcome: Wire) -> bool:
     return outcome.get("type") == "timeout" or outcome.get("exit_code") not in (0, None)
 
@@ -113,7 +123,7 @@ _OUTPUTS: Mapping[str, Callable[[Wire], Message]] = {
     "local_shell_call_output": _local_shell_output,
     "shell_call_output": _shell_output,
     "apply_patch_call_output": _output,
-    "computer_call_output": lambda item: Message("tool", other=size_of(item.get("output"))),
+    "computer_call_output": _screenshot,
 }
 
 
@@ -226,7 +236,7 @@ def with_lost_results(items: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
         if item is not None and kind in _TEXT_OUTPUTS:
             found = find(item.get("call_id"), item.get("output"))
             if found is not None:
-                item, is_changed = {**item, "output": found.content("input_text")}, True
+                item, is_changed = {**item, "output": found.content(media_part, "input_text")}, True
             results.append((item.get("call_id"), item))
             continue
         if results or kind not in _ANSWERED_BY or (item is not None and ends_turn(item.get("call_id"))):
@@ -244,9 +254,17 @@ def with_lost_results(items: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
 def _lost_outputs(calls: Mapping[Any, str], answered: set[Any], find: FindLost) -> dict[Any, Wire]:
     given = {call_id: found for call_id in calls if call_id not in answered and (found := find(call_id)) is not None}
     return {
-        call_id: {"type": calls[call_id], "call_id": call_id, "output": found.content("input_text")}
+        call_id: {"type": calls[call_id], "call_id": call_id, "output": found.content(media_part, "input_text")}
         for call_id, found in given.items()
     }
+
+
+def media_part(media: MediaBytes) -> Json:
+    """The part of an image or a document."""
+    if media.kind == "image":
+        return {"type": "input_image", "image_url": data_url(media)}
+    name = "file.pdf" if media.media_type == PDF else "file"
+    return {"type": "input_file", "filename": name, "file_data": data_url(media)}
 
 
 def _unanswered(items: Sequence[Wire]) -> set[int]:

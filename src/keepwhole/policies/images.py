@@ -1,0 +1,28 @@
+"""Images and documents among results: when one is obsolete, and the line that is shown in its place.
+
+Owns: when a later image shows the same thing, and the words. Must not know: when anything ages.
+"""
+
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.policy import Choice, replacement_cut
+from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.truncation.notice import aged_media
+
+
+def is_superseded(transcript: Transcript, item: Item) -> bool:
+    """Return whether a later step returned another image of the same page or window: this one shows how it was."""
+    newest = transcript.newest_of(item.target) if item.target is not None else None
+    return newest is not None and newest.step > item.step
+
+
+def media_words(item: Item) -> str:
+    """Return the line that is shown in place of an image or a document."""
+    assert item.name is not None, "a result is named before it is left out"
+    assert item.media is not None
+    return aged_media(item.name.way, item.media.looks, item.media.size, item.call.tool if item.call else "a tool")
+
+
+def media_choice(item: Item, rule: str, words: str) -> Choice | None:
+    """Return the choice to show `words` in place of an image or a document; None where that is not shorter."""
+    tokens = estimate(words)
+    return Choice(item.number, rule, replacement_cut(item, words), tokens) if tokens < item.tokens else None

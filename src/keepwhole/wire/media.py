@@ -1,0 +1,137 @@
+"""Images, documents and audio in messages: every provider's spelling of them, read as facts and bytes.
+
+Owns: where the bytes, the URL or the file id are in a part, and the text part that may take its place.
+Must not know: which message a part is in, what becomes of it. Nothing here raises.
+
+    Anthropic   {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBOR…"}}
+                `document` alike; the source may be a `url` or a `file` as well
+    Chat        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBOR…", "detail": "low"}}
+                {"type": "input_audio", "input_audio": {"data": "UklGR…", "format": "wav"}}
+                {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBER…", "filename": "a.pdf"}}
+    Responses   {"type": "input_image", "image_url": "data:image/png;base64,iVBOR…", "detail": "high"}
+                {"type": "input_file", "file_data": "JVBER…"}, or a `file_url`, or a `file_id`
+    MCP         {"type": "image", "data": "iVBOR…", "mimeType": "image/png"}, `audio` alike
+
+Bytes whose base64 is not as an encoder writes it are not read: such a part is passed on as it came.
+"""
+
+import base64
+import binascii
+from typing import NamedTuple
+
+from keepwhole.canonical.media import MediaBytes, MediaKind, media_of, reference_to
+from keepwhole.canonical.message import MediaPart, base64_in
+from keepwhole.wire.fields import Json, fields_of, kind_of_part, text_of
+
+_KINDS: dict[str, MediaKind] = {
+    **dict.fromkeys(("image", "image_url", "input_image", "computer_screenshot"), "image"),
+    **dict.fromkeys(("document", "file", "input_file"), "document"),
+    **dict.fromkeys(("audio", "input_audio"), "audio"),
+}
+"""What a part shows, by its type."""
+_UNKNOWN: dict[MediaKind, str] = {"image": "image/unknown", "audio": "audio/unknown"}
+"""Media types of bytes that neither they nor whoever sent them name."""
+_TEXT_KINDS = {"input_image": "input_text", "input_file": "input_text"}
+"""The type of the text part that may take its place, where it is not `text`."""
+_MARKER = "cache_control"
+IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+"""The images that all providers take."""
+PDF = "application/pdf"
+HEAD = 100_000
+"""Characters of base64 that are enough to find the size of nearly any image."""
+
+
+class _Content(NamedTuple):
+    """Where the content of a part is: in base64, behind a URL, or in a provider's file."""
+
+    data: str = ""
+    """Base64, or a `data:` URL with it."""
+    declared: str = ""
+    url: str = ""
+    file_id: str = ""
+    detail: str = ""
+
+
+def read_media(part: Json) -> MediaPart | None:
+    """The image, document or audio that a part is; None for anything else, and for one that cannot be read."""
+    kind = _KINDS.get(kind_of_part(part))
+    if kind is None:
+        return None
+    found = _content(part)
+    if not found.data:
+        place = found.url or found.file_id
+        facts = reference_to(kind, place, bool(found.url)) if place else None
+        return None if facts is None else MediaPart(facts, place, _text_part(part), found.detail)
+    data = decoded(found.data)
+    facts = None if data is None else media_of(data, found.declared or _UNKNOWN.get(kind, ""))
+    return None if facts is None else MediaPart(facts, found.data, _text_part(part), found.detail)
+
+
+def glance(part: Json) -> MediaPart | None:
+    """The same for a part that is only counted: of its bytes no more than the first are looked at."""
+    kind = _KINDS.get(kind_of_part(part))
+    if kind is None:
+        return None
+    found = _content(part)
+    if not found.data:
+        return MediaPart(reference_to(kind, found.url or found.file_id, bool(found.url)), "", {}, found.detail)
+    data = decoded(found.data[: HEAD + (found.data.find(",") + 1 if found.data.startswith("data:") else 0)])
+    facts = None if data is None else media_of(data, found.declared or _UNKNOWN.get(kind, ""))
+    return None if facts is None else MediaPart(facts, "", {}, found.detail)
+
+
+def decoded(data: str) -> bytes | None:
+    """The bytes of base64 as encoders write it, or of such a `data:` URL; None for anything else."""
+    data = base64_in(data)
+    try:
+        return binascii.a2b_base64(data.encode("ascii"), strict_mode=True) if len(data) % 4 == 0 else None
+    except (ValueError, UnicodeEncodeError):
+        return None
+
+
+def encoded(data: bytes) -> str:
+    """The base64 of bytes."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def data_url(media: MediaBytes) -> str:
+    """A URL that holds the bytes themselves."""
+    return f"data:{media.media_type};base64,{encoded(media.data)}"
+
+
+def _content(part: Json) -> _Content:
+    source = fields_of(part.get("source"))
+    if source:
+        return _of_source(source)
+    inside = (fields_of(part.get(name)) for name in ("image_url", "input_audio", "file"))
+    inner = next((fields for fields in inside if fields), part)
+    detail = text_of(inner.get("detail"))
+    declared = text_of(inner.get("mimeType")) or _audio_type(inner)
+    urls = (text_of(inner.get(name)) for name in ("url", "image_url", "file_data", "file_url"))
+    url = next((one for one in urls if one), "")
+    if url.startswith("data:"):
+        declared, is_base64, _ = url[5:205].partition(";base64,")
+        return _Content(url, declared, detail=detail) if is_base64 else _Content()
+    if url and url == inner.get("file_data"):
+        return _Content(url, "application/pdf", detail=detail)
+    own = text_of(inner.get("data"))
+    return _Content(own, declared, url, text_of(inner.get("file_id")), detail)
+
+
+def _of_source(source: Json) -> _Content:
+    """Anthropic's sources; text in place of a document is none."""
+    kind = kind_of_part(source)
+    if kind == "base64":
+        return _Content(text_of(source.get("data")), text_of(source.get("media_type")))
+    return _Content(url=text_of(source.get("url")), file_id=text_of(source.get("file_id")))
+
+
+def _audio_type(inner: Json) -> str:
+    name = text_of(inner.get("format"))
+    return f"audio/{name}" if name.isalnum() else ""
+
+
+def _text_part(part: Json) -> Json:
+    """The part in which a line of text takes its place, without that text; a cache marker stays where it was."""
+    kept = {_MARKER: part[_MARKER]} if _MARKER in part else {}
+    return {"type": _TEXT_KINDS.get(kind_of_part(part), "text"), "text": "", **kept}

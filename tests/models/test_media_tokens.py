@@ -1,0 +1,66 @@
+"""Images and documents take the tokens that their provider's rule says."""
+
+from typing import get_args
+
+import pytest
+
+from keepwhole.canonical.media import Media, reference_to
+from keepwhole.models.media_tokens import FLAT_TOKENS, RULES, RuleName, media_tokens
+from keepwhole.models.profiles import profile_for
+
+
+def _image(width: int, height: int) -> Media:
+    return Media("image/png", 200_000, b"", width, height)
+
+
+def test_a_screenshot_costs_what_anthropic_bills_for_it() -> None:
+    billed = 1_062  # measured, a little text around the image included
+    assert billed - 40 < media_tokens(_image(1024, 768), "claude") <= billed
+
+
+@pytest.mark.parametrize(
+    ("model", "width", "height", "tokens"),
+    [
+        ("claude-sonnet-4-5", 1000, 1000, 1_296),
+        ("claude-opus-5-5", 1920, 1080, 2_691),
+        ("gpt-4o", 1024, 1024, 765),
+        ("gpt-4o", 2048, 4096, 1_105),
+        ("gpt-4.1-mini", 1024, 1024, 1_659),
+        ("gpt-5", 1024, 1024, 630),
+        ("gpt-5.5", 2560, 1440, 4_320),
+        ("gpt-5.5", 4032, 3024, 11_868),
+        ("gemini-2.5-pro", 300, 384, 258),
+        ("gemini-2.5-pro", 1500, 700, 516),
+        ("gemini-3-pro", 4000, 3000, 1_120),
+    ],
+)
+def test_published_examples_and_measurements(model: str, width: int, height: int, tokens: int) -> None:
+    assert media_tokens(_image(width, height), profile_for(model).images) == tokens
+
+
+def test_no_image_is_over_the_most_of_its_rule() -> None:
+    for width in (1, 27, 500, 1_569, 8_000):
+        for height in (1, 29, 2_000, 8_000):
+            assert 1 <= media_tokens(_image(width, height), "claude") <= 1_568
+            assert 1 <= media_tokens(_image(width, height), "claude_large") <= 4_784
+
+
+def test_low_detail_is_cheap() -> None:
+    assert media_tokens(_image(4_000, 3_000), "gpt_tiles", "low") == 85
+    assert media_tokens(_image(4_000, 3_000), "gpt_original", "low") <= 308
+
+
+def test_a_document_is_counted_by_pages() -> None:
+    one, ten = (Media("application/pdf", 1_000, b"", pages=pages) for pages in (1, 10))
+    for rule in RULES:
+        assert media_tokens(ten, rule) == 10 * media_tokens(one, rule)
+    assert 1_500 <= media_tokens(one, "claude") <= 3_000
+
+
+def test_what_is_not_known_has_a_flat_price() -> None:
+    assert media_tokens(reference_to("image", "https://x/y.png", True)) == FLAT_TOKENS
+    assert media_tokens(_image(0, 0)) == FLAT_TOKENS
+
+
+def test_every_rule_has_its_name() -> None:
+    assert set(RULES) == set(get_args(RuleName))
