@@ -44,12 +44,10 @@ from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
 from keepwhole.conversation.seen_result import Changes, Identified, SeenResult, identify
 from keepwhole.conversation.summary import BranchSummary, RecordedSummary
 from keepwhole.errors import Overtaken, StoreError
-from keepwhole.models.media_tokens import RuleName
-from keepwhole.models.profiles import DEFAULT as DEFAULT_PROFILE
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
 from keepwhole.policies.policy import CLIENT, SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens
-from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.policies.transcript import Item, RuleName, Transcript
 from keepwhole.recall.tail import recall_at_tail
 from keepwhole.record.arrival import NewResult, add_results
 from keepwhole.record.journal import ResultMatch, digest_of_text
@@ -71,7 +69,7 @@ class Branch:
     restored: Collection[int] = ()
     """Numbers of the results that this view shows whole once more."""
 
-    def __init__(self, context: BranchContext, mode: str, images: RuleName = DEFAULT_PROFILE.images) -> None:
+    def __init__(self, context: BranchContext, mode: str, images: RuleName = "claude") -> None:
         """`images` is the rule by which images and documents are counted."""
         self.context = context
         self.mode = mode

@@ -16,8 +16,7 @@ from keepwhole.conversation.context import TURN, BranchContext, ViewMode
 from keepwhole.conversation.lost_results import hydrated, with_lost_results
 from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
-from keepwhole.models.media_tokens import RuleName, media_tokens
-from keepwhole.models.profiles import Profile, profile_for
+from keepwhole.models.profiles import Profile, RuleName, profile_for
 from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.account import Account, Projection
 from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer
@@ -171,7 +170,7 @@ class Conversations:
             if before not in SHOWN and (before is not None or rule == "pin"):
                 draft = decision_draft(known.result.trace_id, writer.now(), rule, "none", cut, text)
                 writer.count(writer.append([draft]).entries)
-        return estimate(text) if known.media is None else media_tokens(known.media)
+        return estimate(text) if known.media is None else known.media_tokens
 
     def _bring_up(self, view: View, mode: str, situation: Situation, is_read: bool) -> Branch:
         """Run the pipeline on the branch of these messages; begin anew where the session was purged meanwhile."""

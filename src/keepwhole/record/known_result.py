@@ -5,6 +5,7 @@ from typing import NamedTuple
 from keepwhole.canonical.entry import Decision, Result
 from keepwhole.canonical.media import Media
 from keepwhole.errors import Damaged
+from keepwhole.models.media_tokens import media_tokens
 from keepwhole.store.protocol import Body, Row, Store, entry_of
 from keepwhole.truncation import client_cut
 from keepwhole.truncation.cut import Cut, decode_cut
@@ -41,6 +42,11 @@ class KnownResult:
         pixels = result.width or 0, result.height or 0
         media = Media(result.media_type, facts.size, facts.digest, *pixels, result.pages or 0)
         return None if media.kind == "file" else media
+
+    @property
+    def media_tokens(self) -> int:
+        """Tokens of an image or a document, about; 0 for text."""
+        return 0 if self.media is None else media_tokens(self.media)
 
     def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
         """Take over a decision; decisions come in the order of their numbers."""
