@@ -105,7 +105,8 @@ truncation.units: unit_at longest_unit split_long
 truncation.words: words runs spelled joined stem
 truncation.xml_element: is_xml
 wire.cache_markers: unmarked
-wire.content: fields_of field_of parts_of text_of json_text spoken size_of
+wire.content: json_text spoken size_of
+wire.fields: fields_of field_of parts_of text_of
 wire.dialects: dialect_named conversation_dialect endpoint_of decode_message parse_call
 wire.identity: session_id
 wire.pairs: text_in
