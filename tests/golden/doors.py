@@ -54,6 +54,7 @@ from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import body_of, entry_of
 from keepwhole.truncation.strategy import STRATEGIES
 from keepwhole.wire.dialects import decode_message
+from keepwhole.wire.identity import Identity
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
@@ -227,6 +228,8 @@ def record(store: Any, bare: bool = False) -> list[dict[str, Any]]:
         for row in store.rows(info.name):
             entry = entry_of(row)
             header = {key: value for key, value in entry.header.as_dict().items() if key != "version"}
+            if header.get("frame", "") is None:
+                del header["frame"]  # newer than the recordings, and only there where a client framed a result
             with store.open(body_of(row)) as reader:
                 data: bytes = reader.read()
             if bare and isinstance(entry.header, Decision):
@@ -308,7 +311,8 @@ def plain(value: Any) -> Any:
             del fields["strategy_failure"]  # newer than the recordings, and only there where a strategy failed
         return fields
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: plain(each) for key, each in value._asdict().items()}
+        newer = {"client", "version"} if isinstance(value, Identity) else set[str]()
+        return {key: plain(each) for key, each in value._asdict().items() if each or key not in newer}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

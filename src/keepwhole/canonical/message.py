@@ -27,6 +27,21 @@ class ResultText(NamedTuple):
     path: Path
     text: str
     is_error: bool = False
+    before: str = ""
+    """What the client put into the same string before the text, where its form is known."""
+    behind: str = ""
+    """The same behind the text."""
+    exit_code: int | None = None
+    """How the command ended, where what the client put there says it."""
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether the client put something around what the tool returned."""
+        return bool(self.before or self.behind)
+
+    def around(self, text: str) -> str:
+        """The string to send where this text is shown of the result."""
+        return f"{self.before}{text}{self.behind}" if self.is_framed else text
 
 
 class Message(NamedTuple):

@@ -106,7 +106,7 @@ class _Finder:
         return self._calls
 
     def _read(self, known: Sequence[KnownResult]) -> LostResult | None:
-        texts = [text for one in known if (text := self._journal.original_text(one)) is not None]
+        texts = [_framed(one, text) for one in known if (text := self._journal.original_text(one)) is not None]
         if not any(texts) or len(texts) < len(known):
             return None
         turn = known[-1].result.turn
@@ -115,6 +115,12 @@ class _Finder:
             return turn is None or any(one.result.turn == turn for one in self._journal.results_of_call(call_id))
 
         return LostResult(tuple(texts), any(one.result.is_error for one in known), is_beside)
+
+
+def _framed(known: KnownResult, text: str) -> str:
+    """A result as the client sent it, with what it put around the text."""
+    before, behind = known.result.frame or ("", "")
+    return f"{before}{text}{behind}"
 
 
 def _is_result_of(known: KnownResult, call: Call) -> bool:
