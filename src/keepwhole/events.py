@@ -39,6 +39,15 @@ def log_passed_on(what: str, kind: str) -> None:
     _warning("passed on as it came: %s reason=%s", what, kind)
 
 
+UNTRIED = "untried version"
+"""The subject of the warning about a client that is newer than those that were tried."""
+
+
+def log_untried_version(client: str, version: str, newest: str) -> None:
+    """Log that a client is newer than all versions that were tried: what it writes into results may be unknown."""
+    _warning(f"{UNTRIED}: client=%s version=%s newest_tried=%s", client, version, newest)
+
+
 def log_aging_stopped(session: str, requests: int, predicted: int, billed: int) -> None:
     """Log that aging stops because forecasts of the cache failed."""
     _warning(

@@ -62,6 +62,22 @@ def test_lone_surrogates_survive_in_any_field(tool: str, arguments: str, call_id
     assert header_bytes(header, facts).isascii()
 
 
+@given(any_text, any_text)
+def test_the_frame_of_a_result_is_read_back_and_left_out_where_there_is_none(before: str, behind: str) -> None:
+    facts = measure(b"hello")
+    framed = RESULT.replace(frame=(before, behind))
+    assert read_back(framed, facts) == (framed, facts)
+    assert b"frame" not in header_bytes(RESULT, facts)
+
+
+@pytest.mark.parametrize("frame", [b'["a"]', b'["a","b","c"]', b"7"])
+def test_a_frame_that_is_none_is_refused(frame: bytes) -> None:
+    facts = measure(b"hello")
+    raw = header_bytes(RESULT.replace(frame=("a", "b")), facts).replace(b'["a","b"]', frame)
+    with pytest.raises(Damaged):
+        parse_header(raw, facts.digest, facts.blocks)
+
+
 def test_every_field_is_in_the_header_and_so_in_the_chain() -> None:
     facts = measure(b"hello")
     plain = header_bytes(RESULT, facts)
@@ -83,6 +99,7 @@ def test_every_field_is_in_the_header_and_so_in_the_chain() -> None:
         {"width": 640},
         {"height": 480},
         {"pages": 3},
+        {"frame": ("Chunk ID: 1\nOutput:\n", "")},
     ]
     assert {key for change in changes for key in change} == set(Result.fields)
     written = {header_bytes(RESULT.replace(**change), facts) for change in changes}

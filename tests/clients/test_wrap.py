@@ -18,6 +18,7 @@ from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.testing import printed_calls
+from keepwhole.wire.frames import split_frame
 from tests.clients.drive import Start, start_claude, start_codex, start_opencode
 from tests.clients.upstream import AGENT, COMPACTED, Call, Move, Script, results, upstream
 from tests.upstream.prompt_cache import Breakpoints, Clock
@@ -129,11 +130,6 @@ def record(home: Path) -> dict[str, list[str]]:
     return found
 
 
-def alike(text: str) -> str:
-    """A result without what differs from run to run."""
-    return _VARIES.sub("", text)
-
-
 def test_an_agent_comes_to_the_same_end_with_smaller_requests(case: Case, tmp_path: Path) -> None:
     plain: list[Any] = []
     viewed: list[Any] = []
@@ -155,13 +151,29 @@ def test_an_agent_comes_to_the_same_end_with_smaller_requests(case: Case, tmp_pa
 
     whole = results(plain[-1].get("messages") or plain[-1]["input"])
     (kept,) = record(home).values()
-    assert [alike(text) for number, text in enumerate(kept) if number != 3] == [
-        alike(text) for number, text in enumerate(whole) if number != 3
+    assert [text for number, text in enumerate(kept) if number != 3] == [
+        split_frame(text)[1] for number, text in enumerate(whole) if number != 3
     ]
     back = results(viewed[-1].get("messages") or viewed[-1]["input"])[3]
     missing = {line for line in whole[2].splitlines() if "line 000" in line} - set(whole[3].splitlines())
     shown = results(viewed[3].get("messages") or viewed[3]["input"])[2]
     assert any(line in back and line not in shown for line in missing)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_the_same_output_again_becomes_a_pointer_in_the_frame_of_its_client(name: str, tmp_path: Path) -> None:
+    home, log = tmp_path / "home", list[Any]()
+    home.mkdir()
+    with upstream([("seq 1 1300",)] * 3, log) as port:
+        CASES[name].start(home, port).run(home, wrap())
+    first, *others = results(log[-1].get("messages") or log[-1]["input"])
+    ((one, two, three),) = record(home).values()
+    assert one.strip().splitlines() == [str(number) for number in range(1, 1_301)]
+    assert one == two == three == split_frame(first)[1]
+    for text in others:
+        before, pointer, behind = split_frame(text)
+        assert "Same as the earlier result" in pointer
+        assert before or behind
 
 
 def test_nothing_is_left_behind_but_the_record(case: Case, tmp_path: Path) -> None:

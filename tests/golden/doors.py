@@ -55,6 +55,7 @@ from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import body_of, entry_of
 from keepwhole.truncation.strategy import STRATEGIES
 from keepwhole.wire.dialects import decode_message
+from keepwhole.wire.identity import Identity
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
@@ -300,7 +301,7 @@ def run_async(work: Any) -> Any:
     return asyncio.run(work)
 
 
-NEWER = ("width", "height", "pages", "media")
+NEWER = ("width", "height", "pages", "media", "frame")
 """Fields that are newer than the recordings, and only say something of images and documents."""
 
 
@@ -315,7 +316,8 @@ def plain(value: Any) -> Any:
         fields.pop("images" if isinstance(value, Profile) else "", None)  # newer too
         return {key: each for key, each in fields.items() if key not in NEWER or each is not None}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: plain(each) for key, each in value._asdict().items() if key not in NEWER or each is not None}
+        newer = {*NEWER, *({"client", "version"} if isinstance(value, Identity) else ())}
+        return {key: plain(each) for key, each in value._asdict().items() if key not in newer or each not in (None, "")}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -48,6 +48,8 @@ class Result(Value):
     """Pixels of an image; None where they are not known."""
     pages: int | None = None
     """Pages of a document, about; None for anything else."""
+    frame: tuple[str, str] | None = None
+    """What the client put before and behind the body when it first sent it; None where it put nothing there."""
 
 
 class Decision(Value):
@@ -137,7 +139,7 @@ KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "reque
 KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
-_LATER = ("would_send", "would_edit", "width", "height", "pages")
+_LATER = ("would_send", "would_edit", "width", "height", "pages", "frame")
 """Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
 
 
@@ -179,6 +181,9 @@ def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, Body
         fields.pop("v")
         if "flags" in fields:
             fields["flags"] = tuple(fields["flags"])
+        if "frame" in fields:
+            before, behind = fields["frame"]
+            fields["frame"] = before, behind
         if blocks and hashlib.sha256(blocks).hexdigest() != index:
             raise ValueError("the block index was changed")
         return kind(**fields), BodyFacts(size, chars, lines, eol, encoding, digest, blocks)

@@ -4,7 +4,8 @@ Owns: the kinds of pieces, how a manifest is written as bytes, how a text is spe
 Must not know: where earlier requests and results are kept, how a request was taken apart.
 
 One line of ASCII JSON lists the pieces in order, then the literal bytes follow. A number is a literal of that size,
-`[first, stop]` are pieces of the base, `[trace_id, decision, spelling]` is a result as it was shown.
+`[first, stop]` are pieces of the base, `[trace_id, decision, spelling]` is a result as it was shown, and
+`[trace_id, decision, spelling, before, behind]` a result with what its client put around it.
 """
 
 import json
@@ -35,6 +36,9 @@ class ShownPiece(NamedTuple):
     decision: int
     """The number of the decision that shows it; 0 for the whole."""
     spelling: str
+    before: str = ""
+    """What the client put before the text, in the same string."""
+    behind: str = ""
 
 
 Piece: TypeAlias = CopiedPiece | LiteralPiece | ShownPiece
@@ -88,7 +92,8 @@ def encode_manifest(pieces: Iterable[Piece]) -> bytes:
             listed.append(len(piece.data))
             literals.append(piece.data)
         else:
-            listed.append(piece)
+            is_framed = isinstance(piece, ShownPiece) and (piece.before or piece.behind)
+            listed.append(piece if is_framed else piece[:3])
     return b"\n".join((_encode(listed).encode("ascii"), b"".join(literals)))
 
 
@@ -115,12 +120,12 @@ def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
         raise ValueError("its literals have another size")
 
 
-def _reference(first: Any, second: Any, spelling: Any = None) -> Piece:
+def _reference(first: Any, second: Any, spelling: Any = None, before: Any = "", behind: Any = "") -> Piece:
     if spelling is None:
         return CopiedPiece(int(first), int(second))
     if spelling not in _SPELLINGS:
         raise ValueError("a text is spelled in no way that is known")
-    return ShownPiece(str(first), int(second), spelling)
+    return ShownPiece(str(first), int(second), spelling, str(before), str(behind))
 
 
 def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:

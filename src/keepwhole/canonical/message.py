@@ -59,6 +59,13 @@ class ResultText(NamedTuple):
     is_error: bool = False
     media: MediaPart | None = None
 
+    before: str = ""
+    """What the client put into the same string before the text, where its form is known."""
+    behind: str = ""
+    """The same behind the text."""
+    exit_code: int | None = None
+    """How the command ended, where what the client put there says it."""
+
     @property
     def identity(self) -> Identity:
         """By which it is recognized."""
@@ -75,7 +82,18 @@ class ResultText(NamedTuple):
 
     def replacement(self, text: str) -> Any:
         """What is put at its path to show `text` in its place."""
-        return text if self.media is None or not self.media.text_part else {**self.media.text_part, "text": text}
+        if self.media is None or not self.media.text_part:
+            return self.around(text)
+        return {**self.media.text_part, "text": text}
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether the client put something around what the tool returned."""
+        return bool(self.before or self.behind)
+
+    def around(self, text: str) -> str:
+        """The string to send where this text is shown of the result."""
+        return f"{self.before}{text}{self.behind}" if self.is_framed else text
 
 
 class Message(NamedTuple):

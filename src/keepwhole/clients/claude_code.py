@@ -1,9 +1,18 @@
 """Claude Code, by Anthropic: npm `@anthropic-ai/claude-code`."""
 
-from keepwhole.clients.facts import ClientFacts, ClientFiles, ClientFolder, Mark
+from keepwhole.clients.facts import ClientFacts, ClientFiles, ClientFolder, Frame, Mark
 
 _SETTINGS = ClientFolder("~/.claude", "CLAUDE_CONFIG_DIR")
 _PROJECTS = _SETTINGS._replace(below="projects")
+_REMINDER, _END = "\n\n<system-reminder>\n", "\n</system-reminder>"
+_TASKS = (
+    r"If you're working on tasks that would benefit from tracking progress, consider using \w{1,40} to add new tasks "
+    r"and \w{1,40} to update task status \(set to in_progress when starting, completed when done\)\. Also consider "
+    r"cleaning up the task list if it has become stale\. Only use these if relevant to the current work\. This is just "
+    r"a gentle reminder - ignore if not applicable\."
+)
+_PART = r"(?:[^\n\[\]<>]|\[[\w.]{1,40}\]){1,1500}"
+"""A path and what is shown of it, in one line; brackets are in paths such as `[id].tsx`."""
 _LOGS = ("*/*.jsonl", "*/*.jsonl.gz")
 
 CLAUDE_CODE = ClientFacts(
@@ -22,6 +31,14 @@ CLAUDE_CODE = ClientFacts(
         Mark("result content cleared", r"\[old tool result content cleared\]"),
     ),
     cleared_marks=(r"\[old tool result content cleared\]",),
+    frames_before=(
+        Frame("<system-reminder>[Truncated: PARTIAL view — ", _PART, "]</system-reminder>\n\n", has_any_words=True),
+    ),
+    frames_behind=(
+        Frame(f"{_REMINDER}<total_tokens>", r"(?:\d{1,15}|Infinite) tokens left", f"</total_tokens>{_END}"),
+        Frame(f"{_REMINDER}The task tools haven't been used recently. ", _TASKS, f"\n{_END}"),
+        Frame(f"{_REMINDER}[Truncated: PARTIAL view — ", _PART, f"]{_END}", has_any_words=True),
+    ),
     reader="Read",
     settings=_SETTINGS,
     project_settings=".claude",

@@ -1,8 +1,13 @@
 """Codex, by OpenAI: npm `@openai/codex`."""
 
-from keepwhole.clients.facts import ClientFacts, ClientFiles, ClientFolder, Mark
+from keepwhole.clients.facts import ClientFacts, ClientFiles, ClientFolder, Frame, Mark
 
 _SETTINGS = ClientFolder("~/.codex", "CODEX_HOME")
+_LINES = (
+    r"[0-9a-f]{1,40}\nWall time: [\d.]{1,20} seconds"
+    r"(?:\nProcess exited with code -?\d{1,10}|\nProcess running with session ID \d{1,10})?"
+    r"(?:\nOriginal token count: \d{1,12})?"
+)
 _LOGS = ("*/*.jsonl", "*/*.jsonl.gz", "*/*.jsonl.zst")
 
 CODEX = ClientFacts(
@@ -10,6 +15,7 @@ CODEX = ClientFacts(
     title="Codex",
     command="codex",
     versions=("0.166.0", "0.169.0"),
+    user_agents=("codex_exec/", "codex_cli_rs/"),
     session_headers=("session-id",),
     agent_header="thread-id",
     metadata_header="x-codex-turn-metadata",
@@ -19,6 +25,8 @@ CODEX = ClientFacts(
         Mark("truncated", r"warning: truncated output \("),
         Mark("output exceeded ", r"output exceeded the available model context"),
     ),
+    frames_before=(Frame("Chunk ID: ", _LINES, "\nOutput:\n"),),
+    exit_code=r"\nProcess exited with code (-?\d{1,10})\n",
     reader="sed",
     settings=_SETTINGS,
     project_settings=".codex",

@@ -45,6 +45,23 @@ class Mark(NamedTuple):
     """A regular expression for the text in lower case; all its repeats are bounded."""
 
 
+class Frame(NamedTuple):
+    """Text that a client puts inside a result, directly before or behind what the tool returned.
+
+    A form must be so narrow that nothing else fits into it: what is in a frame is shown as it came, always.
+    """
+
+    begins: str
+    """How it begins."""
+    pattern: str
+    """A regular expression for what is between its beginning and its end; all its repeats are bounded."""
+    ends: str
+    """How it ends."""
+    has_any_words: bool = False
+    """Whether words that are not the client's fit into the form, such as a path: then it is looked through for imitated
+    notices."""
+
+
 class ClientFacts(NamedTuple):
     """One client."""
 
@@ -72,6 +89,12 @@ class ClientFacts(NamedTuple):
     """What it writes where it cut a result."""
     cleared_marks: tuple[str, ...] = ()
     """What it writes in the place of a result of which nothing is left: regular expressions, in lower case."""
+    frames_before: tuple[Frame, ...] = ()
+    """What it puts before the text that a tool returned."""
+    frames_behind: tuple[Frame, ...] = ()
+    """What it puts behind that text; there may be several of these."""
+    exit_code: str = ""
+    """A regular expression for the words in a frame that say how a command ended; its group 1 is the exit code."""
     reader: str = ""
     """Its tool that reads files: `Read`, `read`, `read_file` or `sed`."""
     settings: ClientFolder = ClientFolder("~")
@@ -90,6 +113,22 @@ class ClientFacts(NamedTuple):
     it. A form without `head` and `tail` only tells that a result was cut."""
     saved_to: str = ""
     """A regular expression for the words of a cut result that name such a file; its group 1 is the path."""
+
+    def is_untried(self, version: str) -> bool:
+        """Whether a version is newer than all that were tried; what cannot be compared is not.
+
+        >>> toy = ClientFacts("toy", "Toy", versions=("1.9.0", "1.10.2"))
+        >>> toy.is_untried("1.10.10"), toy.is_untried("1.9.9"), toy.is_untried("")
+        (True, False, False)
+        """
+        tried = [_numbers(one) for one in self.versions]
+        return bool(tried) and _numbers(version) > max(tried)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers; empty where it is not made of them."""
+    parts = version.split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else ()
 
 
 def _joined(folder: str, path: str) -> str:

@@ -12,6 +12,7 @@ OPENCODE = ClientFacts(
     title="opencode",
     command="opencode",
     versions=("1.18.33",),
+    user_agents=("opencode/",),
     session_headers=("x-parent-session-id", "x-session-id", "x-opencode-session"),
     agent_header="x-session-id",
     compaction_histories=("Here is the conversation so far:",),

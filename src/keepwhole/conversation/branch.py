@@ -25,35 +25,35 @@ Invariants
 - A result changes its state only after the entry that says so is on record and was learned from the journal; with
   mode `shadow` or `count` nothing is recorded, and what is shown is thrown away or only reported.
 - What was sent once is sent again unchanged until an entry changes it.
+- The frame that a client puts around a result is sent as it came, whatever is shown of the result inside it.
 - While the record cannot be read to its end, nothing is recorded or decided: the results may be on it already.
 
 Owns: following messages, the state of results, editing them. Must not know: how a provider spells a message (`wire`),
 what is chosen (`plan`), in which order (`pipeline`).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
-from keepwhole.canonical.message import Identity, Message, Path, ResultText
+from keepwhole.canonical.message import Path
 from keepwhole.conversation.context import BranchContext, FindOriginal
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
-from keepwhole.conversation.seen_result import Changes, Identified, SeenResult, identify
+from keepwhole.conversation.recognized_messages import RecognizedMessage, recognize
+from keepwhole.conversation.seen_result import Changes, SeenResult
 from keepwhole.conversation.summary import BranchSummary, RecordedSummary
 from keepwhole.errors import Overtaken, StoreError
-from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
 from keepwhole.policies.policy import CLIENT, SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens
 from keepwhole.policies.transcript import Item, RuleName, Transcript
 from keepwhole.recall.tail import recall_at_tail
 from keepwhole.record.arrival import NewResult, add_results
-from keepwhole.record.journal import ResultMatch, digest_of_text
 from keepwhole.record.known_result import KnownResult
 from keepwhole.store.protocol import Draft
-from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
+from keepwhole.wire.dialects import DEFAULT, dialect_of
 from keepwhole.wire.edits import alike, apply, copied
 from keepwhole.wire.summary import SummaryPlaces, places_around, with_summary
 
@@ -116,70 +116,48 @@ class Branch:
         except Exception:  # whatever a foreign object raises when it is compared, it is not known again
             return 0
 
-    def follow(self, messages: list[Any], shared: int, *, is_record_read: bool, continues: bool) -> bool:
+    def follow(
+        self, messages: list[Any], shared: int, *, is_record_read: bool, continues: bool, client: str = ""
+    ) -> bool:
         """Bring the branch up to these messages, of which it has the first `shared`.
 
-        A request that `continues` another one holds half of its pairs, so none of them is broken. Return whether the
-        record could be read, as far as these messages are on it.
+        A request that `continues` another one holds half of its pairs, so none of them is broken. The frames of results
+        are taken off as this `client` writes them. Return whether the record could be read, as far as these messages
+        are on it.
         """
         self.changes, self._changed = Changes(), set()
         if self._is_blind:
             shared, self._is_blind = 0, False
-        fresh = [decode_message(message) for message in messages[shared:]]
-        texts = [returned.identity for message in fresh for returned in message.returned]
-        matches, is_record_read = self._match(texts, is_record_read)
-        self._is_blind = not is_record_read and shared < len(messages)
+        new = recognize(messages[shared:], client, self.context.journal, is_record_read)
+        self._is_blind = new.is_original_unread or (not new.is_record_read and shared < len(messages))
         self.apply_decisions()
         if shared < len(self._messages):
             self._forget(shared)
         self._messages += messages[shared:]
         self._edited += messages[shared:]
-        for message in fresh:
-            self._add(message, matches)
+        for message in new.messages:
+            self._add(message)
         newest = messages[max(shared, len(messages) - _TAIL) :]
         self._copies = [*self._copies, *(copied(message) for message in newest)][-_TAIL:]
         self._pairs.check(messages, self.transcript, continues)
         if self._pairs.missing:
             self.context.writer.metrics.observe_missing(self.context.writer.name, self._pairs.missing)
         self.summary.find()
-        return is_record_read
+        return new.is_record_read
 
-    def _match(self, texts: Sequence[Identity], may_read: bool) -> tuple[Iterator[ResultMatch | None], bool]:
-        """The results on record that these texts stand for, and whether the record could be read for that."""
-        if may_read:
-            with suppress(StoreError):
-                return iter(self.context.journal.match_all(texts)), True
-        return (self.context.journal.match(*one) for one in texts), False
-
-    def _add(self, message: Message, matches: Iterator[ResultMatch | None]) -> None:
-        """Add a message, and recognize the results in it, of which `matches` are next."""
-        identified = [self._identify(returned, next(matches)) for returned in message.returned]
-        arrived = [found for found in identified if found is not None]
-        if len(arrived) != len(message.returned):
-            paths = {one.returned.path for one in arrived}
-            foreign = sum(estimate(each.text) for each in message.returned if each.path not in paths)
-            message = message._replace(other=message.other + foreign)
-        if message.returned:
-            message = message._replace(returned=tuple(one.returned for one in arrived))
-        self.transcript.extend((message,))
+    def _add(self, new: RecognizedMessage) -> None:
+        """Add a message and the results in it."""
+        self.transcript.extend((new.message,))
         items = self.transcript.items[len(self._results) :]
-        added = [SeenResult(item, one.came) for item, one in zip(items, arrived, strict=True)]
+        added = [SeenResult(item, one.came) for item, one in zip(items, new.results, strict=True)]
         self._results += added
-        for seen, one in zip(added, arrived, strict=True):
+        for seen, one in zip(added, new.results, strict=True):
             self.decisions.open[seen.item.number] = None
             seen.client_original = one.original
             if one.known is not None:
                 self._recognize(seen, one.known, is_client_cut=one.is_client_cut)
             else:
                 self._new[seen.item.number] = seen
-
-    def _identify(self, returned: ResultText, match: ResultMatch | None) -> Identified | None:
-        """What a text in a message is; None for one that is no result, or cannot be read now."""
-        try:
-            return identify(self.context.journal, returned, match)
-        except StoreError:
-            self._is_blind = True
-            return None
 
     def _recognize(self, seen: SeenResult, known: KnownResult, *, is_client_cut: bool) -> None:
         """NEW → KEPT or DECIDED: the result is on record."""
@@ -217,7 +195,7 @@ class Branch:
         if seen.known is None or seen.known.decision is None:
             return False
         decision, cut = seen.known.decision
-        if decision.rule == CLIENT and digest_of_text(seen.came).hex() == decision.shown_digest:
+        if decision.rule == CLIENT and seen.came_as(decision):
             return False
         self.context.lay_out_again(seen.known.result.trace_id, cut)
         with suppress(StoreError):  # what cannot be read is sent as it came

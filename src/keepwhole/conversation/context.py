@@ -57,8 +57,10 @@ class BranchContext(NamedTuple):
             arguments=item.call.arguments if item.call else None,
             call_id=item.returned.call_id,
             is_error=item.is_error,
+            exit_code=item.returned.exit_code,
             turn=item.turn,
-            flags=flags_of(item.text) if item.original is None and media is None else (),
+            flags=flags_of(item.returned.around(item.text)) if item.original is None and media is None else (),
+            frame=(item.returned.before, item.returned.behind) if item.returned.is_framed else None,
             **({} if media is None else media.header_fields),
         )
 
@@ -121,6 +123,8 @@ class ViewMode(NamedTuple):
     that has no tool to read them back."""
     may_settle: bool = False
     """Whether results that are sent whole may be recorded later, by `settle`, once the request is on its way."""
+    client: str = ""
+    """The name of the client that sends the request, whose frames are taken off results; empty where it is unknown."""
     branch: str = "main"
     """Which of the conversations that a session holds side by side this is."""
     client_compacts: bool = False

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from keepwhole.canonical.guard import is_blank
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Call, Path
 from keepwhole.errors import StoreError
 from keepwhole.record.journal import Journal
@@ -109,7 +110,7 @@ class _Finder:
         return self._calls
 
     def _read(self, known: Sequence[KnownResult]) -> LostResult | None:
-        parts = [part for one in known if (part := self._journal.original(one)) is not None]
+        parts = [_framed(one, part) for one in known if (part := self._journal.original(one)) is not None]
         if not any(parts) or len(parts) < len(known):
             return None
         turn = known[-1].result.turn
@@ -118,6 +119,14 @@ class _Finder:
             return turn is None or any(one.result.turn == turn for one in self._journal.results_of_call(call_id))
 
         return LostResult(tuple(parts), any(one.result.is_error for one in known), is_beside)
+
+
+def _framed(known: KnownResult, part: str | MediaBytes) -> str | MediaBytes:
+    """A result as the client sent it, with what it put around a text."""
+    if known.result.frame is None or not isinstance(part, str):
+        return part
+    before, behind = known.result.frame
+    return f"{before}{part}{behind}"
 
 
 def _is_result_of(known: KnownResult, call: Call) -> bool:

@@ -44,7 +44,9 @@ class View(NamedTuple):
 
 def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
-    is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
+    is_record_read = branch.follow(
+        view.messages, shared, is_record_read=is_record_read, continues=view.continues, client=view.mode.client
+    )
     summarized, summary = branch.summary.situation(situation), branch.summary.seq
     whole = situation.overhead - (0 if view.mode.tools_wait else view.mode.tools)
     begin_costs(branch, view.mode.branch, situation, whole)

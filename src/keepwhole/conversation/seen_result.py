@@ -6,7 +6,7 @@ The states and their transitions are drawn in `branch`.
 from enum import Enum
 from typing import Any, NamedTuple
 
-from keepwhole.canonical.entry import Result
+from keepwhole.canonical.entry import Decision, Result
 from keepwhole.canonical.message import Path, ResultText
 from keepwhole.conversation.originals import ClientOriginal, find_recorded, take_original
 from keepwhole.logs.client_originals import FindOriginal
@@ -14,7 +14,7 @@ from keepwhole.models.tokens import estimate
 from keepwhole.policies.policy import Choice, TrackedChoices, shown_text
 from keepwhole.policies.transcript import Item
 from keepwhole.record.arrival import CLIENT_CUT, NewResult
-from keepwhole.record.journal import Journal, ResultMatch
+from keepwhole.record.journal import Journal, ResultMatch, digest_of_text
 from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.protocol import Draft, Store
@@ -50,6 +50,10 @@ def identify(journal: Journal, returned: ResultText, match: ResultMatch | None) 
     None for a text that the client cleared, or cut nobody knows how from a result on record: that is the client's
     decision, not a result. The same for one of our views whose original is damaged.
     """
+    if match is None and returned.is_framed:  # a record from before frames were known has the result in its frame
+        whole = returned._replace(text=returned.around(returned.text), before="", behind="")
+        match = journal.match(whole.call_id, whole.text)
+        returned = returned if match is None else whole
     text = returned.text
     if match is None and (returned.media is not None or not journal.is_foreign_cut(returned.call_id, text)):
         return Identified(returned, text)
@@ -83,8 +87,8 @@ class SeenResult:
         self.item = item
         """The result as policies see it: the whole original, or what the client itself cut from it."""
         self.came = came
-        """The text that the client sent: the original, one of our views of it, or what the client cut from it; of an
-        image its description."""
+        """The text that the client sent, without its frame: the original, one of our views of it, or what the client
+        cut from it; of an image its description."""
         self.known: KnownResult | None = None
         """The result on record."""
         self.text: str | None = None
@@ -117,6 +121,10 @@ class SeenResult:
             text = None if self.item.media is not None or self.item.text == self.came else self.item.text
         returned = self.item.returned
         return None if text is None else (returned.path, returned.replacement(text))
+
+    def came_as(self, decision: Decision) -> bool:
+        """Whether the client sent exactly what a decision shows."""
+        return digest_of_text(self.came).hex() == decision.shown_digest
 
     @property
     def is_known_cut(self) -> bool:

@@ -253,6 +253,7 @@ class Exchange:
             restores=self.identity.purpose == "compaction",
             is_whole=self._cannot_recall(),
             may_settle=self._may_settle,
+            client=self.identity.client,
             branch=self.identity.branch,
             client_compacts=self.identity.client_compacts,
             is_between_rounds=self.count > 0,

@@ -48,6 +48,7 @@ from keepwhole.session import Session
 from keepwhole.store.protocol import FindsCalls, Store
 from keepwhole.wire.dialect import Dialect
 from keepwhole.wire.dialects import decode_message
+from keepwhole.wire.frames import without_frames
 from keepwhole.wire.hidden_rounds import Round, keys_in, put_back
 from keepwhole.wire.request_body import RequestBody
 
@@ -75,6 +76,17 @@ class _Origin(NamedTuple):
     """What both have."""
 
 
+class _Reader(NamedTuple):
+    """How the messages of a client are read."""
+
+    dialect: Dialect
+    client: str
+
+    def decode(self, message: Any) -> Message:
+        """What a message means, with the frames of its results taken off."""
+        return without_frames(decode_message(message), self.client)
+
+
 class ForkCheck:
     """Whether a session begins as a fork. Looked at once for each branch, when it has results that were answered."""
 
@@ -83,8 +95,10 @@ class ForkCheck:
         self._checked: set[str] = set()
         """Branches that were looked at by this process."""
 
-    def take_over(self, dialect: Dialect, request: RequestBody, branch: str) -> bool:
-        """Take over what another session has of a conversation that this one does not know; return whether it did."""
+    def take_over(self, dialect: Dialect, request: RequestBody, branch: str, client: str = "") -> bool:
+        """Take over what another session has of a conversation that this one does not know; return whether it did.
+
+        `client` is the name of the client that sends it, by which frames around results are known."""
         if branch in self._checked or self._session.settings.mode != "on":
             return False
         messages = dialect.messages_of(request)
@@ -92,7 +106,7 @@ class ForkCheck:
         if not calls:
             return False
         try:
-            origin = self._begin_fork(dialect, request, messages, calls)
+            origin = self._begin_fork(_Reader(dialect, client), request, messages, calls)
         except Overtaken:  # another process was first
             origin = None
         except StoreError:
@@ -103,7 +117,7 @@ class ForkCheck:
         return origin is not None
 
     def _begin_fork(
-        self, dialect: Dialect, request: RequestBody, messages: list[Any], calls: list[str]
+        self, reader: _Reader, request: RequestBody, messages: list[Any], calls: list[str]
     ) -> _Origin | None:
         store, journal = self._session.store, self._session.conversations.journal
         with journal.lock:
@@ -111,7 +125,7 @@ class ForkCheck:
             if any(map(journal.results_of_call, calls)) or not isinstance(store, FindsCalls):
                 return None
             after = journal.seq
-        origin = _find_origin(store, store.count_calls(calls), self._session.id, dialect, messages)
+        origin = _find_origin(store, store.count_calls(calls), self._session.id, reader, messages)
         if origin is not None:
             begin_fork(self._session.writer, _note(origin), _wanted(origin, request), after)
         return origin
@@ -136,7 +150,7 @@ def owner_of(name: str) -> str:
 
 
 def _find_origin(
-    store: Store, counts: dict[str, int], own: str, dialect: Dialect, messages: list[Any]
+    store: Store, counts: dict[str, int], own: str, reader: _Reader, messages: list[Any]
 ) -> _Origin | None:
     """The session that agrees with most of the messages; of several the oldest."""
     names = [name for name in counts if name != own and owner_of(name) == owner_of(own)]
@@ -144,22 +158,22 @@ def _find_origin(
     names = [name for name in names if counts[name] == most]
     best: _Origin | None = None
     for name in dict.fromkeys([*names[:_SESSIONS], *names[-_SESSIONS:]]):
-        origin = _compare(store, name, dialect, messages)
+        origin = _compare(store, name, reader, messages)
         if origin is not None and (best is None or len(origin.results) > len(best.results)):
             best = origin
     return best
 
 
-def _compare(store: Store, name: str, dialect: Dialect, messages: list[Any]) -> _Origin | None:
+def _compare(store: Store, name: str, reader: _Reader, messages: list[Any]) -> _Origin | None:
     """What a session has of the messages; None where that is too little."""
     journal = Journal(store, name)
     journal.catch_up()
-    used = _used_rounds(journal, keys_in(dialect, messages))
+    used = _used_rounds(journal, keys_in(reader.dialect, messages))
     rounds: dict[str, list[Round]] = {}
     for one, _ in used:
         rounds.setdefault(one.key, []).append(one)
-    whole = put_back(dialect, messages, rounds)
-    results = list(_agreeing(journal, [decode_message(message) for message in whole]))
+    whole = put_back(reader.dialect, messages, rounds)
+    results = list(_agreeing(journal, [reader.decode(message) for message in whole]))
     chars = sum(len(text) for text, _ in results)
     known = list({one.result.trace_id: one for _, one in results}.values())
     return _Origin(journal, name, whole, [note for _, note in used], known) if chars >= _ENOUGH else None
@@ -179,7 +193,7 @@ def _used_rounds(journal: Journal, keys: list[str]) -> list[tuple[Round, KnownRe
 def _agreeing(journal: Journal, messages: Sequence[Message]) -> Iterator[tuple[str, KnownResult]]:
     """The texts in the messages that are results of a session, up to the first that contradicts it."""
     calls: dict[str, Call] = {}
-    texts = [(returned.call_id, returned.text) for message in messages for returned in message.returned]
+    texts = [returned.identity for message in messages for returned in message.returned]
     matches = iter(journal.match_all(texts))
     for message in messages:
         calls.update((call.call_id, call) for call in message.calls)
@@ -194,6 +208,8 @@ def _agreeing(journal: Journal, messages: Sequence[Message]) -> Iterator[tuple[s
 
 def _known(journal: Journal, returned: ResultText, match: ResultMatch | None) -> KnownResult | None:
     """The result of a session that a text is: whole, as one of our views, or as the client has cut it."""
+    if match is None and returned.is_framed:  # a record from before frames were known has the result in its frame
+        match = journal.match(returned.call_id, returned.around(returned.text))
     if match is not None:
         return match.known
     if journal.is_foreign_cut(returned.call_id, returned.text):

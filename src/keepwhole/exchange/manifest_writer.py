@@ -4,7 +4,8 @@ Theory of operation. A request repeats nearly all of the one before it. So it is
 fields, what is between), and each part is written as one of three pieces:
 
     CopiedPiece(first, stop)    pieces first..stop of the manifest of an earlier request, its *base*
-    ShownPiece(trace, decision) a long string that the record produces: a result, whole or as a decision shows it
+    ShownPiece(trace, decision) a long string that the record produces: a result, whole or as a decision shows it, with
+                                the frame that its client put around it
     LiteralPiece(bytes)         anything else
 
 Example. Request 7 is request 6 and two messages more:
@@ -29,6 +30,7 @@ from keepwhole.canonical.json_steps import expect, skip_space, value_stop
 from keepwhole.canonical.json_text import find_strings
 from keepwhole.canonical.manifest import CopiedPiece, LiteralPiece, Piece, ShownPiece, spelling_of
 from keepwhole.record.known_result import Origin
+from keepwhole.wire.frames import split_frame
 from keepwhole.wire.request_body import read_request
 
 LONG = 256
@@ -220,11 +222,12 @@ def split_into_pieces(texts: Sequence[str], base: EarlierRequest | None, find_or
     rest = [(text, _earlier_part(text, at - len(texts), base)) for at, text in enumerate(texts[same:], same)]
     split_up = {text: strings(text) for text, earlier in rest if earlier is None}
     values = {written: string_of(written) for split in split_up.values() for written in split[1::2]}
-    origins = find_origins({value for value in values.values() if value is not None})
+    framed = {written: split_frame(value) for written, value in values.items() if value is not None}
+    origins = find_origins({shown for parts in framed.values() for shown in ("".join(parts), parts[1])})
     for text, earlier in rest:
         if earlier is None:
             part = RequestPart(text, count, split_up[text])
-            pieces += (_piece(one, values.get(one), base, origins) for one in part.pieces)
+            pieces += (_piece(one, framed.get(one), base, origins) for one in part.pieces)
         else:
             part = RequestPart(earlier.text, count, earlier.pieces)
             pieces.append(CopiedPiece(earlier.first, earlier.stop))
@@ -252,11 +255,16 @@ def _earlier_part(text: str, from_end: int, base: EarlierRequest | None) -> Requ
     return base.by_text.get(text)
 
 
-def _piece(text: str, value: str | None, base: EarlierRequest | None, origins: Mapping[str, Origin]) -> Piece:
-    """The piece for a text; `value` is what it stands for if it is a string."""
-    origin = origins.get(value) if value is not None else None
-    if value is not None and origin is not None and (spelling := spelling_of(value, text)):
-        return ShownPiece(origin.trace_id, origin.decision, spelling)
+def _piece(
+    text: str, framed: tuple[str, str, str] | None, base: EarlierRequest | None, origins: Mapping[str, Origin]
+) -> Piece:
+    """The piece for a text; where it is a string, `framed` is what it stands for: a frame, a text, a frame."""
+    if framed is not None:
+        value = "".join(framed)
+        for before, shown, behind in (("", value, ""), framed):
+            origin = origins.get(shown)
+            if origin is not None and (spelling := spelling_of(value, text)):
+                return ShownPiece(origin.trace_id, origin.decision, spelling, before, behind)
     number = base.piece_number(text) if base is not None and len(text) > 16 else None
     return LiteralPiece(as_bytes(text)) if number is None else CopiedPiece(number, number + 1)
 

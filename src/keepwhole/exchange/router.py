@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole import events
+from keepwhole.clients.table import facts_of
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError
 from keepwhole.exchange.exchange import Exchange
@@ -87,6 +88,8 @@ class SessionRouter:
         self._weights: dict[str, int] = {}
         """Bytes of the latest request of each session that is remembered."""
         self._latest: OrderedDict[tuple[str | None, ...], RequestBody] = OrderedDict()
+        self._untried: set[tuple[str, str]] = set()
+        """Clients and versions that were warned of."""
         self.counts: Counter[str] = Counter()
         """Requests by what became of them."""
 
@@ -130,13 +133,14 @@ class SessionRouter:
             return OwnAnswer(400, json.dumps(refusal).encode())
         identity = identity_of(endpoint, headers, request)
         self.counts[identity.purpose] += 1
+        self._note_version(identity)
         if identity.purpose == "side":
             return None
         scope = scope_of(request)
         routed = self._route(identity, scope)
         session = routed.session if routed is not None else self.own
         if routed is not None and not endpoint.counts:
-            is_fork = routed.fork.take_over(endpoint.dialect, request, identity.branch)
+            is_fork = routed.fork.take_over(endpoint.dialect, request, identity.branch, identity.client)
             self.counts.update(["forks"] if is_fork else ())
         self._weigh(session.id, len(body))
         exchange = Exchange(
@@ -165,6 +169,13 @@ class SessionRouter:
                 if len(self._latest) > _MOST_SENDERS:
                     self._latest.popitem(last=False)
         return request
+
+    def _note_version(self, identity: Identity) -> None:
+        """Warn of a client that is newer than all versions that were tried: once for each version."""
+        client = facts_of(identity.client)
+        if client.is_untried(identity.version) and (client.name, identity.version) not in self._untried:
+            self._untried.add((client.name, identity.version))
+            events.log_untried_version(client.name, identity.version, client.versions[-1])
 
     def _route(self, identity: Identity, scope: Scope) -> _Routed | None:
         """The session of a request: the router's own, unless the request names another; None while it has no name."""

@@ -60,7 +60,7 @@ class Requests:
             return atom.data
         data = self._texts.get(atom)
         if data is None:
-            data = spelled(self._text(atom), atom.spelling)
+            data = spelled(f"{atom.before}{self._text(atom)}{atom.behind}", atom.spelling)
             if self._held > _ROOM:
                 self._texts, self._held = {}, 0
             self._texts[atom] = data

@@ -161,7 +161,10 @@ def check_fields(header: Header) -> None:
     """Raise `ValueError` for a header that no Keepwhole wrote: a file may have anything in its fields."""
     for name, kind in type(header).__annotations__.items():
         value = getattr(header, name)
-        fits = _all_text(value) if name == "flags" else isinstance(value, kind)
+        if name == "frame":
+            fits = value is None or (_all_text(value) and len(value) == 2)
+        else:
+            fits = _all_text(value) if name == "flags" else isinstance(value, kind)
         if not fits or (isinstance(value, int) and not -NUMBERS < value < NUMBERS):
             raise ValueError(f"`{name}` of an entry cannot be that")
     ids = [header.trace_id, header.artifact_id if isinstance(header, Result) else ""]

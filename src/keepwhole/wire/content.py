@@ -130,7 +130,7 @@ def decode_plain(message: Json) -> Message:
 def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[ResultText, ...], int]:
     """The texts, images and documents of a result whose content is at `path`, and the tokens of its other parts."""
     if isinstance(content, str):
-        return (build(ResultText, (call_id, path, content, is_error, None)),), 0
+        return (build(ResultText, (call_id, path, content, is_error, None, "", "", None)),), 0
     found: list[ResultText] = []
     other = 0
     for at, part in enumerate(parts_of(content)):

@@ -9,6 +9,7 @@ Nothing is remembered: a request belongs to the same conversation after a restar
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -30,6 +31,7 @@ _SENDER = tuple(dict.fromkeys((SESSION_HEADER, *_HEADERS, *(header for header, _
 By: TypeAlias = Literal["header", "client", "messages", "nobody"]
 Purpose: TypeAlias = Literal["turn", "compaction", "side", "count"]
 
+_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,3}")
 _METADATA = tuple(client.metadata_header for client in CLIENTS if client.metadata_header)
 _PROMPTS = tuple(words for client in CLIENTS for words in client.compaction_prompts)
 _HISTORIES = tuple(words for client in CLIENTS for words in client.compaction_histories)
@@ -46,6 +48,10 @@ class Identity(NamedTuple):
     """Who names the session: Keepwhole's header, the client in its own way, or else the messages alone."""
     client_compacts: bool = False
     """Whether it comes from a client that is known to compact its conversations by itself."""
+    client: str = ""
+    """The name of the client that sends it, as far as its headers tell."""
+    version: str = ""
+    """The version of that client."""
 
     @property
     def explicit(self) -> bool:
@@ -58,11 +64,30 @@ def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: Request
     purpose = purpose_of(endpoint, headers, request)
     branch = _branch(headers)
     client_compacts = any(headers.get(name) for name in _HEADERS)
+    client = client_of(headers)
     for by, given in _given_names(headers, request.fields):
         if given:
-            return Identity(session_id(given), branch, purpose, by, client_compacts)
+            return Identity(session_id(given), branch, purpose, by, client_compacts, *client)
     name = None if continues(request) else conversation(request.messages)
-    return Identity(name, branch, purpose, "messages" if name else "nobody", client_compacts)
+    return Identity(name, branch, purpose, "messages" if name else "nobody", client_compacts, *client)
+
+
+def client_of(headers: Mapping[str, str]) -> tuple[str, str]:
+    """The name and the version of the client that sends a request; empty where its headers do not tell.
+
+    >>> client_of({"user-agent": "claude-cli/2.1.325 (external, sdk-cli)"})
+    ('claude-code', '2.1.325')
+    """
+    agent = headers.get("user-agent") or ""
+    for client in CLIENTS:
+        for begins in client.user_agents:
+            if agent.startswith(begins):
+                found = _VERSION.match(agent, len(begins))
+                return client.name, found[0] if found else ""
+    for client in CLIENTS:
+        if any(headers.get(name) for name in client.session_headers):
+            return client.name, ""
+    return "", ""
 
 
 def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:

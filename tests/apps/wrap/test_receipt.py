@@ -5,6 +5,7 @@ from collections import Counter
 from keepwhole.apps.request_figures import cost_of, first_full, sizes
 from keepwhole.apps.wrap.receipt import Tally, receipt
 from keepwhole.canonical.entry import Request, Response
+from keepwhole.clients.claude_code import CLAUDE_CODE
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for
 
@@ -143,3 +144,9 @@ def test_problems_are_on_the_receipt() -> None:
     lines = told(step(10, 10), trouble=Counter({"request failed, 502": 3}))
     assert "  trouble   request failed, 502 (3 times)" in lines
     assert any("nothing was changed" in line for line in lines)
+
+
+def test_a_client_that_is_newer_than_those_that_were_tried_is_on_the_receipt() -> None:
+    lines = told(step(10, 10), untried=("claude-code", "99.0.1"))
+    (line,) = [line for line in lines if line.startswith("  client")]
+    assert f"Claude Code 99.0.1 is newer than {CLAUDE_CODE.versions[-1]}" in line

@@ -69,6 +69,7 @@ def _report(session: Session, row: Row) -> dict[str, Any]:
         "digest": facts.digest.hex(),
         "chain": row.chain.hex(),
         "returned": returned,
+        "frame": None if result.frame is None else {"before": result.frame[0], "behind": result.frame[1]},
         "shown": session.shown(row.trace_id).content if decided is not None else None,
     }
     if decided is not None:
@@ -95,6 +96,11 @@ def _print(report: dict[str, Any]) -> None:
     if returned is not None and report["chars"] > _EXCERPT:
         rest = f"the first {_EXCERPT:,} characters; all of it: keepwhole artifacts show {report['artifact_id']} --raw"
         screen.say(screen.dim(f"… {rest}"))
+    if report["frame"] is not None:
+        screen.say(f"\n{screen.bold('What the client put around it')}")
+        for where, text in report["frame"].items():
+            if text:
+                screen.say(f"{where}: {screen.safe(text.strip())}")
     if report["shown"] is None:
         screen.say(f"\n{screen.bold('What was shown')}  all of it")
         return

@@ -18,8 +18,10 @@ from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import ProfileOf
 from keepwhole.apps.stated_cost import state_cost
 from keepwhole.canonical.entry import HIDDEN_ROUND, Result
+from keepwhole.clients.table import facts_of
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
+from keepwhole.events import UNTRIED
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
@@ -45,9 +47,9 @@ class WarningCounter(logging.Handler):
         self.counts: Counter[str] = Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count a warning; requests that are not on record are counted by `Meter`."""
+        """Count a warning; requests that are not on record and versions of clients are counted by `Meter`."""
         subject = str(record.msg).partition(":")[0]
-        if subject != _UNRECORDED:
+        if subject not in (_UNRECORDED, UNTRIED):
             self.counts[subject] += 1
 
 
@@ -69,6 +71,8 @@ class Tally(NamedTuple):
     trouble: Mapping[str, int] = MappingProxyType({})
     """What went wrong, and how often."""
     mode: str = "on"
+    untried: tuple[str, str] | None = None
+    """The name and the version of a client that is newer than all versions that were tried."""
 
 
 class Meter:
@@ -80,6 +84,7 @@ class Meter:
         self._by_session: Counter[str] = Counter()
         self._unread = self._unnamed = self._others = self._shown_whole = 0
         self._trouble: Counter[str] = Counter()
+        self._untried: tuple[str, str] | None = None
 
     def add(self, proxied: ProxiedRequest) -> None:
         """Count a request after it was answered, or failed."""
@@ -97,6 +102,9 @@ class Meter:
         else:
             self._by_session[proxied.exchange.session] += 1
             self._shown_whole = max(self._shown_whole, proxied.exchange.account.unstored)
+            sender = proxied.exchange.identity
+            if facts_of(sender.client).is_untried(sender.version):
+                self._untried = sender.client, sender.version
 
     def tally(self, store: Store, settings: Settings) -> Tally:
         """Read the requests and results of the run from the record."""
@@ -121,6 +129,7 @@ class Meter:
             recalls=recalls,
             trouble=self._trouble,
             mode=settings.mode,
+            untried=self._untried,
         )
 
     def _read_steps(self, session: Session) -> list[LoggedRequest]:
@@ -172,6 +181,7 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
         *_cost_row(tally, profile_of),
         *_window_row(tally, profile_of),
         *_trouble_row(tally.trouble),
+        *_client_row(tally),
         *_session_row(tally),
     ]
     passed = f", {tally.unrecorded:,} of them not on record" if tally.unrecorded else ""
@@ -266,6 +276,14 @@ def _trouble_row(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     if trouble:
         most = [f"{what} ({_times(count)})" for what, count in Counter(trouble).most_common(4)]
         yield "trouble", "; ".join(most)
+
+
+def _client_row(tally: Tally) -> Iterator[tuple[str, str]]:
+    if tally.untried is not None:
+        name, version = tally.untried
+        client = facts_of(name)
+        words = f"{client.title} {version} is newer than {client.versions[-1]}, the newest that was tried"
+        yield "client", f"{words}; it may write what Keepwhole does not know"
 
 
 def _session_row(tally: Tally) -> Iterator[tuple[str, str]]:
