@@ -187,3 +187,15 @@ def test_a_request_on_record_refers_to_the_result_in_its_frame(client: Any) -> N
     with session.store.open(body_of(row)) as reader:
         assert reader.facts.size < len(body) - 2 * len(OUTPUT)
     assert log.body(trace_id) == body
+
+
+@every_client
+def test_a_fork_of_a_conversation_with_frames_begins_with_what_was_shown_of_it(client: Any) -> None:
+    proxy, fork = CheckedProxy(), type(client)(session="a-fork-of-it")
+    texts = [framed(client, long_log(f"c{number}"), number) for number in range(3)]
+    history = steps(client, *texts)
+    shown = result_texts(proxy.send(client.request(history)))
+    answered = [*history, client.said("Done."), client.prompt("And now?")]
+    again = result_texts(proxy.send(fork.request(answered)))
+    assert "left out" in again["c0"]
+    assert again == shown, "the same ids in the same notices"
