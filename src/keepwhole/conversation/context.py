@@ -58,7 +58,9 @@ class BranchContext(NamedTuple):
             call_id=item.returned.call_id,
             is_error=item.is_error,
             turn=item.turn,
-            flags=flags_of(item.text) if item.original is None and media is None else (),
+            flags=flags_of(
+                item.text if item.original is None and media is None else "", item.call.arguments if item.call else None
+            ),
             **({} if media is None else media.header_fields),
         )
 

@@ -179,7 +179,7 @@ def _used_rounds(journal: Journal, keys: list[str]) -> list[tuple[Round, KnownRe
 def _agreeing(journal: Journal, messages: Sequence[Message]) -> Iterator[tuple[str, KnownResult]]:
     """The texts in the messages that are results of a session, up to the first that contradicts it."""
     calls: dict[str, Call] = {}
-    texts = [(returned.call_id, returned.text) for message in messages for returned in message.returned]
+    texts = [returned.identity for message in messages for returned in message.returned]
     matches = iter(journal.match_all(texts))
     for message in messages:
         calls.update((call.call_id, call) for call in message.calls)
