@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.frontier import parser, read_job
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.arguments import OldArguments
 from keepwhole.policies.arrival import as_arriving, with_cap
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.policy import Choice, Choices
@@ -86,8 +87,10 @@ class LeaveCut(NamedAuto):
         super().__init__(name, settings)
         self._kinds, self._chars, self._by = kinds, chars, by
 
-    def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
-        choices = super()._choices(transcript, decided, items)
+    def _choices(
+        self, transcript: Transcript, decided: Choices, items: Sequence[Item], arguments: OldArguments | None
+    ) -> list[Choice]:
+        choices = super()._choices(transcript, decided, items, arguments)
         return [self._leave_cut(transcript, transcript.items[choice.number], choice) for choice in choices]
 
     def _leave_cut(self, transcript: Transcript, item: Item, choice: Choice) -> Choice:

@@ -45,6 +45,7 @@ _COLUMNS: dict[str, Callable[[PolicySummary], str]] = {
     ">200k": lambda row: f"{row.requests.over_200k:.1%}",
     "compacts at": lambda row: _compaction(row),
     "after": lambda row: _share_or_dash(row.evidence.after_compaction),
+    "of arguments": lambda row: _share_or_dash(row.evidence.arguments),
     "again": lambda row: str(row.requests.repeated.hidden),
     "rewrites": lambda row: str(row.requests.rewrites),
 }
@@ -107,7 +108,8 @@ def _print_tables(found: Sequence[Sequence[ComparedRun]], by_source: bool, windo
     _print_totals(found)
     by_policy = list(zip(*found, strict=True))
     summarize_here = partial(summarize, window=window)
-    print(markdown_table(summarize_here(runs) for runs in by_policy))
+    rows = [summarize_here(runs) for runs in by_policy]
+    print(f"{markdown_table(rows)}\n\n{sources_table(rows)}")
     for runs in by_policy:
         if runs[0].outcome.appended is not None:
             print(f"\n{tail_recall_line(runs[0].outcome.policy, [one.outcome.appended or () for one in runs])}")
@@ -118,6 +120,15 @@ def _print_tables(found: Sequence[Sequence[ComparedRun]], by_source: bool, windo
             print(f"\n{source}: {baseline.runs} runs\n\n{table}")
         if baseline.evidence.recorded_under_masking:
             print(f"\n{source}: recorded by an agent that saw recent results only, it seems. Do not tune on it.")
+
+
+def sources_table(rows: Sequence[PolicySummary]) -> str:
+    """Return a table of the tokens that are sent, by where they come from, as shares of all with everything sent."""
+    names = [name for name in rows[0].requests.sources if any(row.requests.sources[name] for row in rows)]
+    whole = sum(rows[0].requests.sources.values()) or 1
+    cells = [[row.policy, *(f"{row.requests.sources[name] / whole:.3f}" for name in names)] for row in rows]
+    lines = [["tokens by source", *names], ["---"] * (1 + len(names)), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _print_totals(found: Sequence[Sequence[ComparedRun]]) -> None:

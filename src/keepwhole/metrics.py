@@ -13,6 +13,8 @@ from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.truncation import client_cut
 
 MARKER = "truncation_marker"
+IMITATED = "imitated_arguments"
+"""The flag of a result whose call has the words that stand for cut arguments: a model has written them itself."""
 _MOST_RESULTS = 100_000
 _MOST_TOOLS = 500
 _OTHERS = "others"
@@ -54,6 +56,7 @@ class Metrics:
         self.chars_out_total = 0
         self.bytes_kept_total = 0
         self.canonical_writes_with_truncation_marker = 0
+        self.imitated_arguments_total = 0
         self.unstored_total = 0
         self.refetches_total = 0
         self.truncated_results_total = 0
@@ -87,6 +90,7 @@ class Metrics:
         self.chars_out_total += chars
         self.bytes_kept_total += size
         self.canonical_writes_with_truncation_marker += MARKER in result.flags
+        self.imitated_arguments_total += IMITATED in result.flags
         call = _call_of(session, result)
         self.refetches_total += call in self._hidden
         _remember(self._results, result.trace_id, _Shown(call, chars))
@@ -144,6 +148,7 @@ class Metrics:
             "bytes_kept_total": self.bytes_kept_total,
             "unstored_total": self.unstored_total,
             "canonical_writes_with_truncation_marker": self.canonical_writes_with_truncation_marker,
+            "imitated_arguments_total": self.imitated_arguments_total,
             "truncation_rate": self.truncation_rate,
             "tool_result_missing_rate": self.tool_result_missing_rate,
             "tool_refetch_rate": self.tool_refetch_rate,

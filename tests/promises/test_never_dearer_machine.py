@@ -153,6 +153,12 @@ class NeverDearer(RuleBasedStateMachine):
             event("forced by the window" if self.on.forced else "nothing forced")
 
 
+class OldArguments(NeverDearer):
+    """The same where the arguments of old calls are cut too."""
+
+    options: ClassVar[dict[str, Any]] = {"auto": CAREFUL.replace(arguments="old")}
+
+
 class Eager(NeverDearer):
     """The same with a policy that keeps no promise: it leaves results out whatever that costs."""
 
@@ -172,6 +178,10 @@ def test_wherever_it_ends_a_session_costs_no_more_than_with_mode_off() -> None:
     run(NeverDearer, 8, derandomize=True, phases=[Phase.generate])
 
 
+def test_the_same_holds_where_the_arguments_of_old_calls_are_cut() -> None:
+    run(OldArguments, 8, derandomize=True, phases=[Phase.generate])
+
+
 def test_a_policy_that_keeps_no_promise_is_caught() -> None:
     with pytest.raises(AssertionError, match="too much"):
         run(Eager, 30, derandomize=True, phases=[Phase.generate])
@@ -181,3 +191,9 @@ def test_a_policy_that_keeps_no_promise_is_caught() -> None:
 @pytest.mark.timeout(0)
 def test_wherever_any_of_many_sessions_ends_it_costs_no_more_than_with_mode_off() -> None:
     run(NeverDearer, 400)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+def test_wherever_any_of_many_sessions_ends_in_which_arguments_are_cut_it_costs_no_more_than_with_mode_off() -> None:
+    run(OldArguments, 400)

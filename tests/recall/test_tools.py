@@ -33,7 +33,7 @@ def test_all_three_are_offered_from_the_beginning_in_the_same_order() -> None:
 
 def test_every_range_that_notices_print_is_in_the_definition() -> None:
     known = in_memory().tools("anthropic")[0]["input_schema"]["properties"]
-    assert set(known) == {"id", "lines", "start_char", "length", "pattern", "path"}
+    assert set(known) == {"id", "lines", "start_char", "length", "pattern", "path", "part"}
 
 
 # Traces
@@ -142,3 +142,69 @@ def test_many_results_are_listed_as_far_as_they_fit(session: Session) -> None:
     assert len(answer) <= 2_000
     assert " of 20 found" in answer
     session.close()
+
+
+# Arguments of calls
+
+SCRIPT = {
+    "path": "deploy.sh",
+    "content": "".join(f"echo stage {number}\n" for number in range(400)) + "echo zanzibar\n",
+}
+
+
+@pytest.mark.parametrize("tool", ["get_artifact", "get_task_trace"])
+def test_the_arguments_of_a_call_are_read_back_page_by_page(tool: str) -> None:
+    session = paged()
+    kept = session.keep("write", SCRIPT, "File written.")
+    answer = session.call_tool(tool, {"id": kept.trace_id, "part": "arguments", "path": "$.content"})
+    assert answer.content.startswith("echo stage 0\necho stage 1\n")
+    (*_, following) = printed_calls(answer.content)
+    assert following.name == tool
+    assert following.arguments["part"] == "arguments"
+    assert "echo stage 0\n" not in session.call_tool(following.name, following.arguments).content
+
+
+def test_the_arguments_of_a_call_are_what_it_was_given() -> None:
+    session = paged()
+    kept = session.keep("write", SCRIPT, "File written.")
+    assert json.loads(session.recall(kept.trace_id, part="arguments")) == SCRIPT
+    assert session.recall(kept.trace_id, part="arguments", chars=(0, 9)) == '{"path": '
+    assert session.recall(kept.trace_id) == "File written."
+
+
+def test_a_part_that_there_is_not_is_refused_with_the_parts_that_there_are() -> None:
+    session = paged()
+    kept = session.keep("write", SCRIPT, "File written.")
+    answer = session.call_tool("get_artifact", {"id": kept.trace_id, "part": "everything"})
+    assert answer.is_error
+    assert 'part="arguments"' in answer.content
+
+
+def test_a_call_without_arguments_says_so() -> None:
+    session = paged()
+    kept = session.keep("bash", None, "done")
+    answer = session.call_tool("get_artifact", {"id": kept.trace_id, "part": "arguments"})
+    assert answer.content == "[No arguments of this call are on record]"
+
+
+def test_a_search_finds_words_that_only_a_call_was_given_and_prints_the_call_that_reads_them() -> None:
+    session = paged()
+    session.keep("bash", {"command": "ls"}, numbered_lines(30))
+    kept = session.keep("write", SCRIPT, "File written.")
+    answer = session.call_tool("search_artifacts", {"query": "zanzibar echo"})
+    assert "arguments of the call: echo zanzibar" in answer.content
+    asked = printed_calls(answer.content)[0]
+    assert asked.arguments["part"] == "arguments"
+    assert session.recall(str(asked.arguments["id"])) == session.recall(kept.trace_id)
+    assert "zanzibar" in session.call_tool(asked.name, asked.arguments).content
+
+
+def test_a_search_lists_what_results_have_before_what_calls_were_given() -> None:
+    session = paged()
+    session.keep("write", {"content": "a walrus"}, "File written.")
+    told = session.keep("bash", {"command": "ls"}, "walrus.txt")
+    found = session.store.search(session.id, "walrus")
+    assert [(match.trace_id == told.trace_id, match.part) for match in found] == [
+        (True, "result"),
+        (False, "arguments"),
+    ]

@@ -1,8 +1,10 @@
-"""What providers refuse of a conversation: calls without results, results without calls, words that are not theirs.
+"""What providers refuse of a conversation: calls without results, results without calls, words that are not theirs,
+arguments that are no JSON or that were changed beside signed thinking.
 
 Owns: the rules, one dialect each. Must not know: HTTP, prices, windows.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,9 @@ def complaint(body: Json) -> str:
     tools = set(filter(None, offered))
     if len(tools) != len(list(filter(None, offered))):
         return "tool names must be unique"
+    wrong = _changed_arguments(body)
+    if wrong:
+        return wrong
     if "messages" not in body:
         return _of_items(body, tools)
     calls: dict[str, str] = {}
@@ -58,6 +63,52 @@ def _of_items(body: Json, tools: set[Any]) -> str:
     return _unknown(dict(made), tools) if tools else ""
 
 
+def _changed_arguments(body: Json) -> str:
+    """Arguments that are no JSON; and those beside signed thinking in the turn that goes on, where they are not whole.
+
+    Providers ask for the thinking of this turn back as it was, with the calls that it led to. The strictest of them
+    would compare all of the answer.
+    """
+    messages = body.get("messages") if "messages" in body else body["input"]
+    is_signed = False
+    wrong: list[str] = []
+    for message in messages if isinstance(messages, list) else ():
+        if _is_asked(message):
+            wrong = []
+        is_answer = message.get("role") == "assistant" or message.get("type") in ("reasoning", "function_call")
+        is_signed = is_answer and (is_signed or _is_signed(message))
+        for call_id, arguments, is_text in _arguments(message):
+            try:
+                json.loads(arguments) if is_text else None
+            except ValueError:
+                return f"the arguments of {call_id} are no JSON"
+            if is_signed and "this view hides them]" in arguments:
+                wrong.append(f"the arguments of {call_id} were changed beside signed thinking")
+    return wrong[0] if wrong else ""
+
+
+def _is_asked(message: Json) -> bool:
+    return message.get("role") == "user" and not _answered(message)
+
+
+def _is_signed(message: Json) -> bool:
+    thinks = any(block.get("type") in ("thinking", "redacted_thinking") for block in _blocks(message))
+    own = any("extra_content" in call for call in message.get("tool_calls") or ())
+    return thinks or own or message.get("type") == "reasoning"
+
+
+def _arguments(message: Json) -> Iterator[tuple[str, str, bool]]:
+    """The arguments of each call as text, and whether the provider was given a text."""
+    for block in _blocks(message):
+        if block.get("type") == "tool_use":
+            yield block["id"], json.dumps(block["input"], ensure_ascii=False), False
+    for call in message.get("tool_calls") or ():
+        if "function" in call:
+            yield call["id"], call["function"]["arguments"], True
+    if message.get("type") == "function_call":
+        yield message["call_id"], message["arguments"], True
+
+
 def _unknown(calls: dict[str, str], tools: set[Any]) -> str:
     unknown = set(calls.values()) - tools
     return f"tools {sorted(unknown)} are called and not offered" if unknown else ""
@@ -92,7 +143,8 @@ def _tampered(message: Json) -> str:
 
 def _calls(message: Json) -> dict[str, str]:
     made = {block["id"]: block["name"] for block in _blocks(message) if block.get("type") == "tool_use"}
-    return made | {call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()}
+    calls = message.get("tool_calls") or ()
+    return made | {call["id"]: (call.get("function") or call["custom"])["name"] for call in calls}
 
 
 def _answered(message: Json) -> list[str]:

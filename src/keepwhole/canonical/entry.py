@@ -19,6 +19,9 @@ GENESIS = b"\x00" * 32
 """What the first entry of a session is chained to."""
 
 
+OWN_TOOLS = "keepwhole_"
+"""How the names of the tools begin under which Keepwhole records its own notes."""
+
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
@@ -42,7 +45,8 @@ class Result(Value):
     question: str | None = None
     media_type: str = "text/plain"
     flags: tuple[str, ...] = ()
-    """`truncation_marker`: it arrived looking cut."""
+    """`truncation_marker`: it arrived looking cut. `imitated_arguments`: its call has the words in it that stand for
+    arguments which are cut, so a model has written them itself."""
     width: int | None = None
     height: int | None = None
     """Pixels of an image; None where they are not known."""

@@ -157,6 +157,7 @@ class Branch:
             if one.known is not None:
                 self._recognize(seen, one.known, is_client_cut=one.is_client_cut)
             else:
+                seen.look_at_arguments(None, self.transcript, self._messages)
                 self._new[seen.item.number] = seen
 
     def _recognize(self, seen: SeenResult, known: KnownResult, *, is_client_cut: bool) -> None:
@@ -167,6 +168,7 @@ class Branch:
         seen.item.is_error = seen.item.is_error or known.result.is_error  # what `keep` was told, no message repeats
         if seen.item.media is not None:
             seen.item.chars = known.body.facts.chars
+        seen.look_at_arguments(known, self.transcript, self._messages)
         self._new.pop(seen.item.number, None)
         self._by_trace.setdefault(known.result.trace_id, []).append(seen)
         self._apply_decision(seen)
@@ -434,7 +436,7 @@ class Branch:
 
     def _show(self, seen: SeenResult, choice: Choice) -> None:
         item = seen.item
-        self.decisions.hold(item, seen.show(choice))
+        self.decisions.hold(item, seen.show(choice, self.transcript, self._messages))
         self._edit(item.index)
         if item.index in self._unedited:
             self.leave_unedited(item.index)
@@ -453,19 +455,30 @@ class Branch:
         for item in self.transcript.items_in(index):
             if item.number in self.decisions:
                 self.decisions.hold(item, self.decisions[item.number]._replace(tokens=item.tokens))
+        for number in [number for number in self.decisions if self._cuts_arguments_in(number, index)]:
+            whole = self._results[number].leave_arguments(self.decisions[number])
+            self.decisions.hold(self.transcript.items[number], whole)
+
+    def _cuts_arguments_in(self, number: int, index: int) -> bool:
+        edits = self._results[number].arguments
+        return edits is not None and edits.at == index
 
     def edited_messages(self) -> list[Any]:
         """The messages to send."""
         edited = apply(self._messages, self.edited_texts()).messages if self.restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 
-    def edited_texts(self) -> dict[int, list[tuple[Path, Any]]]:
-        """The edits by message: the path, and the new text or part."""
+    def edited_texts(self, *, arguments: bool = False) -> dict[int, list[tuple[Path, Any]]]:
+        """The edits by message: the path, and the new text or part; those of `arguments` only for what goes to a
+        provider."""
         found: dict[int, list[tuple[Path, Any]]] = {}
         for number in sorted(self.decisions):  # only a decision makes an edit
-            edit, index = self._results[number].edit(number in self.restored), self.transcript.items[number].index
+            seen, index = self._results[number], self.transcript.items[number].index
+            edit = seen.edit(number in self.restored)
             if edit is not None and index not in self._unedited:
                 found.setdefault(index, []).append(edit)
+            if arguments and seen.arguments is not None and number not in self.restored:
+                found.setdefault(seen.arguments.at, []).extend(seen.argument_edits(self.transcript))
         return found
 
     @property

@@ -49,6 +49,7 @@ class BranchContext(NamedTuple):
         """The entry that records a result; those that are recorded together have the same time."""
         assert item.name is not None, "a result is named before it is recorded"
         media = item.media
+        came = item.returned.around(item.text) if item.original is None and media is None else ""
         return Result(
             at=at,
             trace_id=item.name.trace_id,
@@ -59,7 +60,7 @@ class BranchContext(NamedTuple):
             is_error=item.is_error,
             exit_code=item.returned.exit_code,
             turn=item.turn,
-            flags=flags_of(item.returned.around(item.text)) if item.original is None and media is None else (),
+            flags=flags_of(came, item.call.arguments if item.call else None),
             frame=(item.returned.before, item.returned.behind) if item.returned.is_framed else None,
             **({} if media is None else media.header_fields),
         )

@@ -237,7 +237,8 @@ class Conversations:
         if self.billing.wants_hour(view.model):
             profile = profile.replace(write=profile.write_hour)
         profile = self.billing.as_cached(profile, view.model)
-        return Situation(profile, overhead, reserve, scale=scale, doubt=doubt, frozen=frozen)
+        is_sent = view.request is not None
+        return Situation(profile, overhead, reserve, scale=scale, doubt=doubt, frozen=frozen, arguments=is_sent)
 
     def _is_cold(self, branch: Branch, now: float, view: View, profile: Profile) -> bool:
         """Whether the provider's cache has surely forgotten a branch, which any process may have sent last."""

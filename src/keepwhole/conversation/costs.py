@@ -232,7 +232,7 @@ class BranchCosts:
             is_sent = turn in times and times[turn] != times.get(turn + 1)
             at = max(at, times.get(turn, at))
             changes = self._pending.pop(turn, [])
-            old = [self._transcript.items[number].index for number, _ in changes if self._is_older(number, turn)]
+            old = [self._first_changed(number) for number, _ in changes if self._is_older(number, turn)]
             for number, saved in changes:
                 self._left_out += saved - self._saved.get(number, 0)
                 self._saved[number] = saved
@@ -259,6 +259,12 @@ class BranchCosts:
         if self._before.messages:
             self._prefixes.add(0, self._before.at)
             self._before = self._before._replace(sent=whole)
+
+    def _first_changed(self, number: int) -> int:
+        """Return the message from which on a result is sent otherwise: that of its call where arguments are cut."""
+        item, choice = self._transcript.items[number], self._decisions.get(number)
+        is_cut = choice is not None and bool(choice.cut.arguments)
+        return self._transcript.index_of_call(item) if is_cut else item.index
 
     def _is_older(self, number: int, turn: int) -> bool:
         """Return whether a result was sent before the request of a turn."""

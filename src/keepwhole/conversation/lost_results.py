@@ -27,6 +27,8 @@ from keepwhole.canonical.message import Call, Path
 from keepwhole.errors import StoreError
 from keepwhole.record.journal import Journal
 from keepwhole.record.known_result import KnownResult
+from keepwhole.truncation.arguments import has_mark, is_cut_of
+from keepwhole.wire.call_arguments import find_arguments, restoring_edits
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import apply
 from keepwhole.wire.pairs import LostResult, text_in
@@ -52,8 +54,8 @@ def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
 
     finder = _Finder(messages, journal, is_lost, continues=False)
     messages = (dialect_of(messages) or DEFAULT).put_back(messages, finder.find)
-    decoded = ((index, decode_message(message)) for index, message in enumerate(messages))
-    texts = [(index, returned) for index, message in decoded for returned in message.returned]
+    decoded = [decode_message(message) for message in messages]
+    texts = [(index, returned) for index, message in enumerate(decoded) for returned in message.returned]
     matches = journal.match_all([returned.identity for _, returned in texts])
     edits: dict[int, list[tuple[Path, Any]]] = {}
     for (index, returned), match in zip(texts, matches, strict=True):
@@ -63,7 +65,18 @@ def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
         elif original is not None and returned.path[-1:] == ("text",):
             part = (dialect_of(messages) or DEFAULT).media_part(original)
             edits.setdefault(index, []).append((returned.path[:-1], part))
+    for index, call in [(index, call) for index, message in enumerate(decoded) for call in message.calls]:
+        if has_mark(call.arguments):
+            edits.setdefault(index, []).extend(_whole_arguments(messages, index, call, journal))
     return apply(messages, edits).messages
+
+
+def _whole_arguments(messages: Sequence[Any], index: int, call: Call, journal: Journal) -> list[tuple[Path, str]]:
+    """The edits that put the arguments of a call back whole, as far as they are a view of what is on record."""
+    place = find_arguments(messages, index, call)
+    given = (known.result.arguments or "" for known in journal.results_of_call(call.call_id))
+    original = next((each for each in given if is_cut_of(call.arguments, each)), None)
+    return [] if place is None or original is None else restoring_edits(place, original)
 
 
 class _Finder:

@@ -133,10 +133,10 @@ def _answer_tokens(request: RequestBody | None) -> int:
 
 def _edit_request(branch: Branch, request: RequestBody) -> bytes:
     """The request's bytes, edited in place; where messages are rearranged, the list is written again."""
-    data = request.splice(branch.edited_texts())
+    data = request.splice(branch.edited_texts(arguments=True))
     if request.skipped:  # a message is edited in all its places or in none
         for index in {index for index, _ in request.skipped}:
             branch.leave_unedited(index)
-        data = request.splice(branch.edited_texts())
+        data = request.splice(branch.edited_texts(arguments=True))
     again = read_request(data) if branch.is_rearranged else None
     return data if again is None else again.joined(branch.rearranged_messages(again.messages))

@@ -3,22 +3,26 @@
 The states and their transitions are drawn in `branch`.
 """
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
 from keepwhole.canonical.entry import Decision, Result
 from keepwhole.canonical.message import Path, ResultText
+from keepwhole.conversation.cut_arguments import CallEdits, edits_of_call, when_changed
 from keepwhole.conversation.originals import ClientOriginal, find_recorded, take_original
 from keepwhole.logs.client_originals import FindOriginal
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.arguments import may_change
 from keepwhole.policies.policy import Choice, TrackedChoices, shown_text
-from keepwhole.policies.transcript import Item
+from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.record.arrival import CLIENT_CUT, NewResult
 from keepwhole.record.journal import Journal, ResultMatch, digest_of_text
 from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.protocol import Draft, Store
 from keepwhole.store.stored_text import StoredText
+from keepwhole.wire.call_arguments import Edit
 
 
 class State(Enum):
@@ -81,7 +85,7 @@ class Changes(NamedTuple):
 class SeenResult:
     """One result in the messages of a branch."""
 
-    __slots__ = ("came", "client_original", "is_looked_up", "item", "known", "text")
+    __slots__ = ("arguments", "came", "client_original", "is_looked_up", "item", "known", "text")
 
     def __init__(self, item: Item, came: str) -> None:
         self.item = item
@@ -97,6 +101,22 @@ class SeenResult:
         """What the client cut it from, until that is on record as such."""
         self.is_looked_up = False
         """Whether the client's files were searched for what it cut."""
+        self.arguments: CallEdits | None = None
+        """What is cut of the arguments of its call, in a request that goes to a provider."""
+
+    def look_at_arguments(self, known: KnownResult | None, transcript: Transcript, messages: Sequence[Any]) -> None:
+        """Find out when the arguments of its call may be cut; `known` is the result on record, if it is."""
+        self.item.changes_arguments = when_changed(self.item, known, transcript, messages)
+
+    def leave_arguments(self, choice: Choice) -> Choice:
+        """Send the arguments of its call whole, since they cannot be edited; return the choice that is in force."""
+        self.arguments = None
+        return choice._replace(tokens=estimate(shown_text(self.item, choice)))
+
+    def argument_edits(self, transcript: Transcript) -> list[Edit]:
+        """The edits that cut the arguments of its call; none while the client has taken back the message after which
+        that was allowed."""
+        return [] if self.arguments is None or not may_change(transcript, self.item) else self.arguments.edits
 
     def state(self, decisions: TrackedChoices) -> State:
         """Where it is in its life."""
@@ -106,13 +126,15 @@ class SeenResult:
             return State.GONE
         return State.DECIDED if self.item.number in decisions else State.KEPT
 
-    def show(self, choice: Choice) -> Choice:
-        """Show it as a choice says; return the choice with the tokens that this takes. An image that is shown whole is
-        sent as it came."""
+    def show(self, choice: Choice, transcript: Transcript, messages: Sequence[Any]) -> Choice:
+        """Show it as a choice says, and the arguments of its call; return the choice with the tokens that this takes.
+        An image that is shown whole is sent as it came."""
         text = shown_text(self.item, choice)
         is_whole_image = self.item.media is not None and text == self.item.text
         self.text = None if is_whole_image or text == self.came else text
-        return choice._replace(tokens=self.item.tokens if is_whole_image else estimate(text))
+        self.arguments = edits_of_call(self.item, choice.cut, transcript, messages)
+        freed = 0 if self.arguments is None else self.arguments.freed
+        return choice._replace(tokens=(self.item.tokens if is_whole_image else estimate(text)) - freed)
 
     def edit(self, is_restored: bool = False) -> tuple[Path, Any] | None:
         """What is put in its place, and where; None where it is sent as it came. Restored, it is shown whole."""

@@ -31,6 +31,8 @@ Invariants:
 - Never aged while there is room: the newest `keep` of each kind, the last `keep_steps` steps, pinned results, those
   under `min_tokens`, and, where a batch is for cost, unresolved errors and the newest source of each thing that a
   recent call or the user refers to (`_in_use`).
+- With `arguments: old` the long arguments of its call are cut with a result that ages (`arguments.py`); a small result
+  whose call was given much is in a batch for that alone, and is shown as before.
 - A base of repeats ages only with all that point to it. A batch frees at least `clear_at_least` tokens.
 - Nothing is forced in vain: a batch above the limit frees so much that the next one is far away, or is not made.
 """
@@ -42,6 +44,7 @@ from math import inf
 from keepwhole.models.ledger import Costs, last_end
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.arguments import NOTE, OldArguments, arguments_choice, hidden_arguments
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
@@ -60,7 +63,7 @@ from keepwhole.policies.policy import (
 from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.repeats import REPEATS, dependants, repeat_choice
 from keepwhole.policies.settings import CAREFUL, AutoSettings
-from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.policies.transcript import Item, LongArguments, Transcript
 from keepwhole.truncation import notice
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.result import TruncationResult
@@ -165,40 +168,53 @@ class Auto:
         limit = self._limit(situation)
         if sent < min(self.settings.start / situation.scale, limit // 2):
             return []
+        arguments = self._old_arguments(transcript, situation)
         if sent > limit:
-            return self._batch_to_fit(transcript, decided, sent, limit, situation)
+            return self._batch_to_fit(transcript, decided, sent, limit, situation, arguments)
         if situation.frozen:
             return []
-        batch = self._batch_that_pays(transcript, decided, situation)
-        choices = self._choices(transcript, decided, batch) if batch else []
+        batch = self._batch_that_pays(transcript, decided, situation, arguments)
+        choices = self._choices(transcript, decided, batch, arguments) if batch else []
         return choices if _tokens_freed(transcript, decided, choices) >= self.settings.clear_at_least else []
+
+    def _old_arguments(self, transcript: Transcript, situation: Situation) -> OldArguments | None:
+        """Return the arguments that may be cut with their results; None where none may."""
+        is_wanted = situation.arguments and self.settings.arguments == "old"
+        return OldArguments(transcript, self.settings.keep_steps, self.settings.min_tokens) if is_wanted else None
 
     def _limit(self, situation: Situation) -> int:
         """Return the estimated tokens above which results age at any price."""
         most = self.settings.most / situation.scale or inf
         return int(min(most, self.settings.ceiling * situation.window))
 
-    def _batch_that_pays(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Item]:
+    def _batch_that_pays(
+        self, transcript: Transcript, decided: Choices, situation: Situation, arguments: OldArguments | None
+    ) -> list[Item]:
         """Return the batch that pays, if one does; with a cold cache all results that have begun to be old."""
-        aged = ((item, *self._age(transcript, item)) for item in self._may_age(transcript, decided))
+        aged = ((item, *self._age(transcript, item)) for item in self._may_age(transcript, decided, arguments))
         oldish = [(item, overdue) for item, share, overdue in aged if share >= self.settings.along]
         if situation.cold:
             return [item for item, _ in oldish]
-        batch = self._best_batch(transcript, decided, oldish, situation)
+        batch = self._best_batch(transcript, decided, oldish, situation, arguments)
         if batch:
-            in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch])
+            in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch], arguments)
             oldish = [(item, overdue) for item, overdue in oldish if item.number not in in_use]
-            batch = self._best_batch(transcript, decided, oldish, situation)
+            batch = self._best_batch(transcript, decided, oldish, situation, arguments)
         return [transcript.items[number] for number in reversed(batch)]
 
     def _best_batch(
-        self, transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]], situation: Situation
+        self,
+        transcript: Transcript,
+        decided: Choices,
+        old: Sequence[tuple[Item, float]],
+        situation: Situation,
+        arguments: OldArguments | None,
     ) -> list[int]:
         price = self.settings.patience * payback(situation.profile, 1, 1)
         costs = situation.costs
         if costs is None:
-            return best_batch(_carry_costs(transcript, decided, old, None), price)
-        carried = _carry_costs(transcript, decided, old, costs.ends)
+            return best_batch(_carry_costs(transcript, decided, old, None, arguments), price)
+        carried = _carry_costs(transcript, decided, old, costs.ends, arguments)
         return best_batch(carried, price, costs.affords_batch(self.settings.max_loss))
 
     def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
@@ -216,7 +232,13 @@ class Auto:
         return turns / sooner, max(turns - after, since) + 1
 
     def _batch_to_fit(
-        self, transcript: Transcript, decided: Choices, sent: int, limit: int, situation: Situation
+        self,
+        transcript: Transcript,
+        decided: Choices,
+        sent: int,
+        limit: int,
+        situation: Situation,
+        arguments: OldArguments | None,
     ) -> list[Choice]:
         """Return one deep batch of the oldest for their kind, if it leaves at most `_AT_MOST` of the limit, and if the
         conversation can afford it.
@@ -225,45 +247,68 @@ class Auto:
         less, since it leaves less to be written to the cache. Only what the provider would refuse is made to fit with
         all but the newest step.
         """
-        ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided)}
+        ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided, arguments)}
         free = 0
         taken: list[int] = []
         for number in sorted(ages, key=lambda number: -ages[number]):
             if free >= sent - limit * _DOWN_TO and ages[number] < self.settings.along:
                 break
-            free += _shown_tokens(transcript.items[number], decided.get(number)) - _POINTER
+            free += _shown_tokens(item := transcript.items[number], decided.get(number)) - _POINTER
+            free += arguments.of(item).freed if arguments is not None else 0
             taken.append(number)
-        choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)])
+        choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)], arguments)
         freed = _tokens_freed(transcript, decided, choices)
-        if sent - freed <= limit * _AT_MOST and self._affords(transcript, decided, choices, situation.costs):
+        affords = self._affords(transcript, decided, choices, situation.costs, arguments)
+        if sent - freed <= limit * _AT_MOST and affords:
             return choices
         if sent <= situation.window:
             return []
-        return self._choices(transcript, decided, self._may_age(transcript, decided, hard=True))
+        return self._choices(transcript, decided, self._may_age(transcript, decided, arguments, hard=True), arguments)
 
     def _affords(
-        self, transcript: Transcript, decided: Choices, choices: Sequence[Choice], costs: Costs | None
+        self,
+        transcript: Transcript,
+        decided: Choices,
+        choices: Sequence[Choice],
+        costs: Costs | None,
+        arguments: OldArguments | None,
     ) -> bool:
         """Return whether the conversation can afford a batch, which begins with its oldest result."""
         if costs is None or not choices:
             return True
         oldest = transcript.items[min(choice.number for choice in choices)]
-        ((_, _, _, behind),) = _carry_costs(transcript, decided, [(oldest, 0.0)], costs.ends)
+        ((_, _, _, behind),) = _carry_costs(transcript, decided, [(oldest, 0.0)], costs.ends, arguments)
         return costs.affords_batch(self.settings.max_loss)(behind, _tokens_freed(transcript, decided, choices))
 
-    def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
-        """Return the choices that leave these results out, except those that other results point to."""
+    def _choices(
+        self, transcript: Transcript, decided: Choices, items: Sequence[Item], arguments: OldArguments | None
+    ) -> list[Choice]:
+        """Return the choices that leave these results out, except those that other results point to, and that cut the
+        long arguments of their calls."""
         free = {item.number for item in items}
         return [
             choice
             for item in items
             if all(number in free for number in dependants(transcript, item, decided))
-            for choice in (age_choice(item),)
+            for choice in (self._aged(item, decided.get(item.number), arguments),)
             if choice.tokens < _shown_tokens(item, decided.get(item.number))
         ]
 
-    def _may_age(self, transcript: Transcript, decided: Choices, hard: bool = False) -> list[Item]:
-        """Return the results that may age: large, named, sent before, not pinned, not among the newest."""
+    def _aged(self, item: Item, before: Choice | None, arguments: OldArguments | None) -> Choice:
+        """Return how a result is shown once it has aged: a small one as before, if its call's arguments are cut."""
+        given = arguments.of(item) if arguments is not None else None
+        if given is None or not given.cuts:
+            return age_choice(item)
+        return arguments_choice(item, before, given) if self._is_small(item, before) else age_choice(item, given)
+
+    def _is_small(self, item: Item, choice: Choice | None) -> bool:
+        return _shown_tokens(item, choice) < self.settings.min_tokens and not _is_repeat(choice)
+
+    def _may_age(
+        self, transcript: Transcript, decided: Choices, arguments: OldArguments | None, hard: bool = False
+    ) -> list[Item]:
+        """Return the results that may age: large, or of large calls, named, sent before, not pinned, not among the
+        newest."""
         found: list[Item] = []
         seen: dict[Kind, int] = {}
         keep: Mapping[Kind, int] = {} if hard else self.settings.keep
@@ -272,14 +317,18 @@ class Auto:
             newer = seen.get(item.kind, 0)
             seen[item.kind] = newer + 1
             choice = decided.get(item.number)
-            small = _shown_tokens(item, choice) < self.settings.min_tokens and not _is_repeat(choice)
             young = newer < keep.get(item.kind, 0) or item.step > newest
-            if not (small or young or item.pinned or item.name is None):
+            if young or item.pinned or item.name is None:
+                continue
+            if not self._is_small(item, choice) or (arguments is not None and arguments.of(item).cuts):
                 found.append(item)
         return found[::-1]
 
-    def _in_use(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> set[int]:
-        """Return unresolved errors, and the newest result of each thing that a recent call or the user refers to."""
+    def _in_use(
+        self, transcript: Transcript, decided: Choices, items: Sequence[Item], arguments: OldArguments | None
+    ) -> set[int]:
+        """Return unresolved errors, and the newest result of each thing that a recent call or the user refers to; or
+        the result of the newest call that was given it, where that would be cut."""
         task, *later = transcript.user_texts() or [""]
         calls = transcript.arguments_since(transcript.steps - self.settings.recent_steps)
         recent = ReferenceIndex((*(leaf for arguments in calls for leaf in argument_texts(arguments)), *later[-1:]))
@@ -291,6 +340,9 @@ class Auto:
                 break
             known = task + (item.call.arguments if item.call else "")
             shared = recent.shared_with(item.text, known) if item.media is None else None
+            if shared is None and arguments is not None:
+                hidden, left = hidden_arguments(item, arguments.of(item))
+                shared = recent.shared_with(hidden, task + left) if hidden else None
             if item.number in old and (self._is_open_error(transcript, item) or shared not in (None, *taken_up)):
                 found.add(item.number)
             if shared is not None:
@@ -315,29 +367,42 @@ def _room_for_step(step: Sequence[Item], left: int, window: int) -> int:
     return max(least, int(left // 2 * min(3, 2 * chars / tokens)))
 
 
-def age_choice(item: Item) -> Choice:
-    """Return the choice to show only the reference and the size of a result."""
+def age_choice(item: Item, arguments: LongArguments | None = None) -> Choice:
+    """Return the choice to show only the reference and the size of a result, and to cut its call's arguments."""
     assert item.name is not None, "a result is named before it ages"
     words = media_words(item) if item.media is not None else notice.aged(item.name.way, item.size)
-    return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
+    if arguments is None:
+        return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
+    words = f"{words}; {notice.arguments_hidden(item.name.way)}"
+    cut = replacement_cut(item, words).replace(arguments=arguments.cuts)
+    return Choice(item.number, AGED, cut, estimate(words) - arguments.freed)
 
 
 def _carry_costs(
-    transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]], ends: Sequence[int] | None
+    transcript: Transcript,
+    decided: Choices,
+    old: Sequence[tuple[Item, float]],
+    ends: Sequence[int] | None,
+    arguments: OldArguments | None,
 ) -> Iterator[Numbers]:
     """Yield these results, newest first, with the tokens that are sent anew where one is left out: those from the end
-    of the last cached prefix before it on, or where `ends` are not known, from its message on."""
-    saved = 0
+    of the last cached prefix before it on, or where `ends` are not known, from its message on. A call whose arguments
+    are cut with its result is a part of the same request, or of an earlier one."""
+    saved, first = 0, len(transcript.messages)
     changed = iter(sorted(decided, reverse=True))
     number = next(changed, -1)
     for item, overdue in reversed(old):
-        first = item.index if ends is None else last_end(ends, item.index)
+        more = arguments.of(item).freed if arguments is not None else 0
+        index = transcript.index_of_call(item) if more else item.index
+        first = min(first, index if ends is None else last_end(ends, index))
         while number >= 0 and transcript.items[number].index >= first:
             saved += transcript.items[number].tokens - decided[number].tokens
             number = next(changed, -1)
         choice = decided.get(item.number)
-        frees = (item.tokens if choice is None else choice.tokens) - _POINTER
-        yield item.number, frees if frees > 0 else 0, overdue, transcript.tokens_from(first) - saved
+        shown = item.tokens if choice is None else choice.tokens
+        stays = arguments is not None and more and shown < arguments.least
+        frees = (shown - _POINTER if shown > _POINTER and not stays else 0) + (more - NOTE if more else 0)
+        yield item.number, frees, overdue, transcript.tokens_from(first) - saved
 
 
 def _is_repeat(choice: Choice | None) -> bool:

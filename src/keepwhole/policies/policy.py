@@ -29,7 +29,7 @@ class Choice(NamedTuple):
     """The rule of the policy that chose so: one word, for people."""
     cut: Cut
     tokens: int
-    """Tokens that the result takes when it is shown so."""
+    """Tokens that the result takes when it is shown so, less those that are cut of its call's arguments."""
     strategy: str = "reference"
 
 
@@ -45,6 +45,7 @@ RULES: dict[str, str] = {
     "repeat": "replaced by a pointer, because an earlier result in the same request says the same",
     "near": "shown by the lines that differ from an earlier result of the same call, which the same request shows",
     "aged": "replaced by a pointer in a batch, because the conversation had reached its budget",
+    "arguments": "shown as before; the long arguments of its call are cut in a batch, as results are that have aged",
     "retention": "shortened to its first lines, because it is two turns old or older",
     "old": "replaced, because it is older than `max_age` steps",
     "long": "cut, because it is over `max_tokens_per_output`",
@@ -54,7 +55,7 @@ RULES: dict[str, str] = {
 }
 """What each rule of a choice means, in words for people."""
 
-FINAL = frozenset(("aged", "undo", "pin"))
+FINAL = frozenset(("aged", "arguments", "undo", "pin"))
 """Rules after which a policy does not choose again."""
 
 SHOWN = frozenset(("undo", "pin"))
@@ -64,7 +65,7 @@ SHOWN = frozenset(("undo", "pin"))
 def hides(choice: Choice) -> bool:
     """Return whether a choice leaves something out that the client meant to send; one that only marks imitated notices
     does not."""
-    return choice.rule != CLIENT and bool(choice.cut.left_out)
+    return choice.rule != CLIENT and bool(choice.cut.left_out or choice.cut.arguments)
 
 
 class TrackedChoices(dict[int, Choice]):
@@ -148,6 +149,8 @@ class Situation(NamedTuple):
     """Share of the margin that no bill has proved needless."""
     frozen: bool = False
     """Whether only the window may force results to age, since the provider's cache is not understood."""
+    arguments: bool = False
+    """Whether the arguments of calls may be cut: only where a request goes to a provider as it is returned."""
     costs: Costs | None = None
     """What the conversation has cost, and what a batch would cost now; None where that is not followed."""
 
@@ -221,7 +224,7 @@ def sent_reserve(transcript: Transcript, decided: Choices, start: int = 0) -> fl
         for number, choice in decided.items():
             item = transcript.items[number]
             if item.reserve and item.index >= start and item.tokens > choice.tokens:
-                found -= item.reserve * (1 - choice.tokens / item.tokens)
+                found -= item.reserve * (1 - max(0, choice.tokens) / item.tokens)
         known[start, whole] = found
     return known[start, whole]
 

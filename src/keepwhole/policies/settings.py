@@ -60,6 +60,9 @@ class AutoSettings(SettingsSection):
     """Results smaller than this never age."""
     recent_steps: Annotated[int, Range(0)] = 1
     """A result that feeds a call of the last steps does not age."""
+    arguments: Literal["off", "old"] = "off"
+    """Whether long arguments of old calls are cut too, together with their results; only in requests that go to a
+    provider as bytes."""
     near_repeats: bool = False
     """Whether a result like an earlier one of the same call shows only the lines that differ."""
 

@@ -9,8 +9,9 @@ Built message by message and cut back at a fork, so that a new step costs only i
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from itertools import takewhile
 from operator import itemgetter
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from keepwhole.canonical.media import Media
 from keepwhole.canonical.message import Call, Message, ResultText
@@ -19,7 +20,7 @@ from keepwhole.models.media_tokens import RuleName, media_tokens
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import measure
 from keepwhole.policies.kinds import Kind, kind_of, target_of
-from keepwhole.truncation.cut import Source, TextSource
+from keepwhole.truncation.cut import ArgumentCut, Source, TextSource
 from keepwhole.truncation.recall_link import RecallLink
 
 
@@ -51,7 +52,9 @@ class Item:
 
     __slots__ = (
         "_media_chars",
+        "arguments",
         "call",
+        "changes_arguments",
         "gone",
         "index",
         "is_error",
@@ -105,6 +108,10 @@ class Item:
         self.original: Original | None = None
         """What the tool returned, where the client had cut it and the whole is known: what is shown is a cut of this,
         and notices tell its size. None where the text is the whole."""
+        self.changes_arguments: MayChange = "always"
+        """When the arguments of its call may be shown otherwise."""
+        self.arguments: LongArguments | None = None
+        """What can be cut of these, once that was found out."""
 
     @property
     def text(self) -> str:
@@ -145,6 +152,19 @@ class Item:
         """Whether two results with the same text are the same also in what the client cut from them."""
         digests = [item.original and item.original.digest for item in (self, other)]
         return digests[0] == digests[1]
+
+
+MayChange: TypeAlias = Literal["always", "after the turn", "never"]
+"""`after the turn`: the model's reasoning beside the call is signed, which holds until the user writes again. `never`:
+the arguments are not on record as the messages have them, or the request has them in a place that is not understood."""
+
+
+class LongArguments(NamedTuple):
+    """What can be cut of a call's arguments."""
+
+    cuts: tuple[ArgumentCut, ...]
+    freed: int
+    """Tokens that are not sent then."""
 
 
 class Name(NamedTuple):
@@ -266,6 +286,18 @@ class Transcript:
             return [item]
         wanted = item.call[1:]
         return [other for other in self.items if other.call is not None and other.call[1:] == wanted]
+
+    def index_of_call(self, item: Item) -> int:
+        """Return the index of the message that made the call of a result; that of the result where none did."""
+        for index in range(item.index - 1, -1, -1) if item.call is not None else ():
+            if any(call is item.call for call in self.messages[index].calls):
+                return index
+        return item.index
+
+    def leads_its_call(self, item: Item) -> bool:
+        """Return whether a result is the first text that its call returned."""
+        before = takewhile(lambda other: other.step == item.step, reversed(self.items[: item.number]))
+        return item.call is not None and not any(other.call is item.call for other in before)
 
     def tokens_from(self, index: int) -> int:
         """Return the original tokens of message `index` and of all after it."""

@@ -3,18 +3,44 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keepwhole.canonical.entry import Result
 from keepwhole.canonical.media import FILE_ID, TEXT, URL, MediaBytes
+from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import UsageError
 from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
 from keepwhole.recall.answer import RecallAnswer, RecallCall
 from keepwhole.recall.grep import grep, parse_grep
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import range_of
-from keepwhole.store.reader import BodyReader
+from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.truncation import notice
 
 _MOST_SHOWN = 20_000_000
 """Bytes of an image or a document that is shown; no provider takes more."""
+ARGUMENTS = "arguments"
+"""The `part` of an artifact that its call was given."""
+
+
+def asks_for_arguments(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call asks for the arguments of the call whose result an artifact is; `UsageError` for another part."""
+    part = str(arguments.get("part") or "result")
+    if part not in ("result", ARGUMENTS):
+        message = f'There is no part "{part[:40]}". Give part="arguments", or leave it out for the result.'
+        raise UsageError(message, message)
+    return part == ARGUMENTS
+
+
+def read_arguments(result: Result, call: RecallCall, arguments: Mapping[str, Any], limit: int) -> RecallAnswer:
+    """The part of a call's own arguments that `arguments` ask for."""
+    if result.arguments is None:
+        return RecallAnswer("[No arguments of this call are on record]")
+    with arguments_reader(result) as reader:
+        return read_artifact(reader, TEXT, call.with_arguments(part=ARGUMENTS), arguments, limit)
+
+
+def arguments_reader(result: Result) -> BodyReader:
+    """The arguments of a call, to be read like a result."""
+    return bytes_reader(encode(result.arguments or "")[0])
 
 
 def read_artifact(

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from keepwhole.canonical.entry import Result
-from keepwhole.canonical.utf8 import encode, showable
+from keepwhole.canonical.utf8 import showable
 from keepwhole.recall.answer import RecallAnswer, RecallCall
-from keepwhole.recall.get_artifact import read_artifact
-from keepwhole.store.reader import BodyReader, bytes_reader
+from keepwhole.recall.get_artifact import asks_for_arguments, read_arguments, read_artifact
+from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.notice import size_text
 
 _ARGUMENTS = 300
@@ -18,9 +18,8 @@ def read_trace(
     reader: BodyReader, result: Result, call: RecallCall, arguments: Mapping[str, Any], limit: int
 ) -> RecallAnswer:
     """The call and the part of its output that `arguments` ask for; with `part="arguments"`, the call's arguments."""
-    if str(arguments.get("part", "")) == "arguments":
-        with bytes_reader(encode(result.arguments or "")[0]) as asked:
-            return read_artifact(asked, "text/plain", call.with_arguments(part="arguments"), arguments, limit)
+    if asks_for_arguments(arguments):
+        return read_arguments(result, call, arguments, limit)
     head = call_heading(result, reader, call)
     answer = read_artifact(reader, result.media_type, call, arguments, limit - len(head) - 1)
     return answer.replace(content=f"{head}\n{answer.content}")

@@ -30,7 +30,7 @@ class Definition(NamedTuple):
 DEFINITIONS = (
     Definition(
         GET_ARTIFACT,
-        "Read back what [Artifact: id] stands for: all, or a page and the next call. path: $.items[0:9].name",
+        "Read back [Artifact: id]: all, or a page and the next call. path: $.items[0:9].name",
         {
             "type": "object",
             "properties": {
@@ -40,6 +40,7 @@ DEFINITIONS = (
                 "length": _NUMBER,
                 "pattern": _TEXT,
                 "path": _TEXT,
+                "part": {},
             },
             "required": ["id"],
         },

@@ -79,7 +79,7 @@ def answer_search(
     calls: list[str] = []
     for hit in hits[:MOST]:
         calls.append(_call(hit, query))
-        block = f"{_reference_line(hit)}\nline {hit.match.line}: {_text(hit)}\n{calls[-1]}\n"
+        block = f"{_reference_line(hit)}\n{_where(hit)}: {_text(hit)}\n{calls[-1]}\n"
         if len(shown) + len(block) > limit - ROOM - len(calls[0]) and shown:
             calls.pop()
             break
@@ -93,6 +93,10 @@ def _reference_line(hit: SearchHit) -> str:
     return showable(reference(hit.result.artifact_id, about, body_of(hit.row).facts.size))
 
 
+def _where(hit: SearchHit) -> str:
+    return f"line {hit.match.line}" if hit.match.part == "result" else f"{hit.match.part} of the call"
+
+
 def _text(hit: SearchHit) -> str:
     line = "".join(char if char.isprintable() else " " for char in hit.match.text.strip())
     return quoted(line if len(line) <= _LINE else line[:_LINE] + "…")
@@ -100,6 +104,9 @@ def _text(hit: SearchHit) -> str:
 
 def _call(hit: SearchHit, query: str) -> str:
     """The call that reads around a match: by lines, or by a pattern where the line is long."""
+    if hit.match.part != "result":
+        word = _longest_word(query, hit.match.text)
+        return RecallCall(hit.result.artifact_id).text(part=hit.match.part, pattern=word)
     lines, line = body_of(hit.row).facts.lines, hit.match.line
     first, last = max(1, line - _ROUND), min(max(line, lines), line + _ROUND)
     if len(hit.match.text) < _LONG_LINE:

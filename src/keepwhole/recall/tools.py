@@ -70,10 +70,12 @@ class RecallTools(NamedTuple):
         return unknown(asked, newest, self.limit())
 
     def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> RecallAnswer:
-        from keepwhole.recall.get_artifact import read_artifact
+        from keepwhole.recall.get_artifact import asks_for_arguments, read_arguments, read_artifact
         from keepwhole.recall.get_task_trace import read_trace
 
         result = result_of(row)
+        if name != GET_TASK_TRACE and asks_for_arguments(arguments):
+            return read_arguments(result, RecallCall(asked), arguments, self.limit())
         with self.store.open(body_of(row)) as reader:
             if name == GET_TASK_TRACE:
                 call = RecallCall(asked, GET_TASK_TRACE, "trace_id")

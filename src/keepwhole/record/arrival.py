@@ -34,13 +34,14 @@ from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.media import TEXT, media_type
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import Damaged, NotFound, NotStored, Overtaken, QuotaExceeded, StoreError
-from keepwhole.metrics import MARKER
+from keepwhole.metrics import IMITATED, MARKER
 from keepwhole.recall.names import is_recall
 from keepwhole.record.kept_result import ExitCode, KeptResult, as_kept, not_stored, read_kept, with_exit_code
 from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.feed import Feed, Output
 from keepwhole.store.protocol import Body, Draft, Row, StoredBody, decision_of
 from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.arguments import has_mark
 from keepwhole.truncation.client_cut import is_client_cut
 from keepwhole.truncation.result import TruncationResult
 
@@ -59,12 +60,14 @@ Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 """Chooses how one new result is shown."""
 
 
-def flags_of(text: str) -> tuple[str, ...]:
-    """The flags of a result that comes in a conversation or a log: whether somebody cut its text before."""
+def flags_of(text: str, arguments: str | None = None) -> tuple[str, ...]:
+    """The flags of a result that comes in a conversation or a log: whether somebody cut its text before, and whether
+    the model wrote the words into its call that stand for arguments which are cut."""
     data = encode(text)[0]
+    imitates = (IMITATED,) if has_mark(arguments or "") else ()
     if truncation_mark(*_ends(len(data), lambda start, stop: data[start:stop])) is None:
-        return ()
-    return (MARKER, LEGACY, CLIENT_CUT) if is_client_cut(text) else (MARKER, LEGACY)
+        return imitates
+    return (MARKER, LEGACY, *((CLIENT_CUT,) if is_client_cut(text) else ()), *imitates)
 
 
 def _ends(size: int, read: Callable[[int, int], bytes]) -> list[bytes]:
@@ -275,15 +278,14 @@ def _is_our_view(writer: SessionWriter, row: Row, body: Body) -> bool:
 
 
 def _examine(result: Result, reader: BodyReader, is_text: bool) -> Result:
-    """The result with what its bytes tell: media type, and whether it arrived already cut."""
+    """The result with what its bytes tell: media type, and whether it arrived already cut; and what its call does."""
     ends = _ends(reader.facts.size, reader.read)
-    mark = truncation_mark(*ends) if not is_recall(result.tool) else None
-    if is_text and mark is None:
+    flags = (MARKER,) if not is_recall(result.tool) and truncation_mark(*ends) else ()
+    flags += (IMITATED,) if has_mark(result.arguments or "") else ()
+    if is_text and not flags:
         return result
-    return result.replace(
-        media_type=TEXT if is_text else media_type(ends[0][:BLOCK]),
-        flags=(*result.flags, MARKER) if mark else result.flags,
-    )
+    kind = TEXT if is_text else media_type(ends[0][:BLOCK])
+    return result.replace(media_type=kind, flags=(*result.flags, *flags))
 
 
 def _log_kept(session: str, kept: KeptResult, entries: list[Entry]) -> None:

@@ -41,7 +41,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from keepwhole.canonical.body import BLOCK, digest_of, measure
-from keepwhole.canonical.entry import Decision, Entry, Result
+from keepwhole.canonical.entry import OWN_TOOLS, Decision, Entry, Result
 from keepwhole.canonical.guard import is_cleared, truncation_mark
 from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Identity
@@ -50,7 +50,7 @@ from keepwhole.errors import Damaged, NotFound, StoreError
 from keepwhole.record.bills import BillLog
 from keepwhole.record.fork_note import TOOL as FORK
 from keepwhole.record.fork_note import ForkNote, read_fork
-from keepwhole.record.known_result import OWN_TOOLS, KnownResult, Origin, read_cut
+from keepwhole.record.known_result import KnownResult, Origin, read_cut
 from keepwhole.record.past import Past
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, HasLookups, Row, Store, body_of, entry_of

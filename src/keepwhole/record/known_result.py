@@ -10,9 +10,6 @@ from keepwhole.store.protocol import Body, Row, Store, entry_of
 from keepwhole.truncation import client_cut
 from keepwhole.truncation.cut import Cut, decode_cut
 
-OWN_TOOLS = "keepwhole_"
-"""How the names of the tools begin under which Keepwhole records its own notes."""
-
 
 class KnownResult:
     """One result on record, with the decision that holds for it."""

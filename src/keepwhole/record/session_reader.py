@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from keepwhole.async_calls import twin
 from keepwhole.canonical import ids
@@ -62,24 +62,29 @@ class SessionReader:
         *,
         lines: str | tuple[int, int] | None = None,
         chars: str | tuple[int, int] | None = None,
+        part: Literal["result", "arguments"] = "result",
     ) -> str:
         """The text of a result, by trace id or artifact id: all of it, `lines` from 1, or `chars` from 0.
 
-        `lines="10-20"` includes both ends; `chars="0-5000"` and `chars=(0, 5000)` end before the second number.
+        `lines="10-20"` includes both ends; `chars="0-5000"` and `chars=(0, 5000)` end before the second number. With
+        `part="arguments"` it is what its call was given, as JSON text.
         """
+        from keepwhole.recall.get_artifact import arguments_reader, asks_for_arguments
         from keepwhole.recall.ranges import LineRange, parse_chars, parse_lines
 
         row = self._find_row(id)
-        with self.store.open(body_of(row)) as reader:
+        of_call = asks_for_arguments({"part": part})
+        with arguments_reader(result_of(row)) if of_call else self.store.open(body_of(row)) as reader:
             if lines is not None:
                 asked = parse_lines(lines) if isinstance(lines, str) else LineRange(*lines)
                 return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
             if isinstance(chars, str):
-                part = parse_chars(chars)
-                return reader.text(part.start, reader.chars if part.length is None else part.start + part.length)
+                span = parse_chars(chars)
+                return reader.text(span.start, reader.chars if span.length is None else span.start + span.length)
             if chars is not None:
                 return reader.text(*chars)
-            self._refuse_huge(id, row)
+            if not of_call:
+                self._refuse_huge(id, row)
             return reader.text()
 
     def recall_bytes(self, id: str) -> bytes:

@@ -12,7 +12,7 @@ from keepwhole.policies.auto import Auto
 from keepwhole.policies.catalog import BUILT_IN, policy_named
 from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.policy import Policy
-from keepwhole.policies.settings import LEAN
+from keepwhole.policies.settings import LEAN, PRESETS
 from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.run_facts import RunFacts
@@ -23,6 +23,9 @@ BOUND = "clairvoyant"
 """The bound: clears a result after its last use, in batches that pay, knowing the rest of the run."""
 _BOUND_ORACLE = "oracle_until_it_pays"
 LEAN_NAME = "auto-lean"
+ARGUMENTS = "+arguments"
+"""After the name of a preset: the same, and the long arguments of old calls are cut."""
+_PRESETS = {"auto": "careful", LEAN_NAME: "lean"}
 DEFAULT_CONTENDERS = ("auto", LEAN_NAME, "truncation", "clear_tool_uses", "langchain", BOUND)
 """The names that are compared by default; sending everything is always compared."""
 
@@ -44,7 +47,7 @@ class Contender(NamedTuple):
 
 def contender_names() -> tuple[str, ...]:
     """Return every name that `contender_named` accepts."""
-    return (*BUILT_IN, LEAN_NAME, *PEERS, BOUND, *ORACLES)
+    return (*BUILT_IN, LEAN_NAME, *(name + ARGUMENTS for name in _PRESETS), *PEERS, BOUND, *ORACLES)
 
 
 def contender_named(name: str) -> Contender:
@@ -53,6 +56,10 @@ def contender_named(name: str) -> Contender:
         return Contender(BOUND, _oracle(_BOUND_ORACLE), bound=True)
     if name in ORACLES:
         return Contender(name, _oracle(name), bound=True)
+    if name.endswith(ARGUMENTS) and (preset := _PRESETS.get(name.removesuffix(ARGUMENTS))):
+        settings = PRESETS[preset].replace(arguments="old")
+        written = f"policy: auto\npreset: {preset}\nauto:\n  arguments: old\n"
+        return Contender(name, same_policy(lambda: Auto(settings)), written, tools=OFFERED_TOKENS)
     if name == LEAN_NAME:
         return Contender(
             name, same_policy(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True, tools=OFFERED_TOKENS

@@ -86,6 +86,7 @@ class Loss(NamedTuple):
 
     step: int
     source: int
+    """The number of the result; for the arguments of a call below 0."""
     fetched: int
     """Tokens that an oracle would fetch: three lines on either side of each missing string."""
     whole: int

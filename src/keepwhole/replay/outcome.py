@@ -10,6 +10,7 @@ from keepwhole.replay.cost import BlindSearch, Loss, RequestTokens
 from keepwhole.replay.evidence import RECENT, Evidence, ResultUse
 from keepwhole.replay.missed_evidence import MissedEvidence
 from keepwhole.replay.tail_recall import AppendedUnit
+from keepwhole.replay.token_sources import TokenSources
 
 
 class EvidenceShare(NamedTuple):
@@ -69,6 +70,10 @@ class Outcome(Value):
     """Evidence that was not shown in context."""
     kinds: Mapping[str, EvidenceShare] = MappingProxyType({})
     """Evidence by kind, and `old`: more than five steps after a result last showed it."""
+    arguments: EvidenceShare = EvidenceShare(0, 0)
+    """Evidence that only an argument of an earlier call could have told."""
+    sources: TokenSources = TokenSources()
+    """Tokens of all requests by where they come from."""
     late: int = 0
     """Pieces of evidence of late steps."""
     late_recent: int = 0

@@ -42,6 +42,7 @@ from keepwhole.policies.other_systems import Everything
 from keepwhole.policies.policy import Choice, Policy, Situation, shown_text
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item, Name, Transcript
+from keepwhole.replay.atoms import argument_text
 from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
 from keepwhole.replay.client_compaction import CompactingClient
 from keepwhole.replay.cost import RequestTokens, price_of, refetch_cost
@@ -51,6 +52,8 @@ from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.sent_messages import SentMessages
 from keepwhole.replay.tail_recall import TailRecallProbe
 from keepwhole.replay.tally import EvidenceTally
+from keepwhole.replay.token_sources import TokenSourceTotals
+from keepwhole.truncation.arguments import cut_arguments
 
 WINDOW = 128_000
 """Tokens of the context window at which runs overflow and clients compact, unless another one is given."""
@@ -100,7 +103,12 @@ class _Replay:
         self._transcript = Transcript()
         self._decided: dict[int, Choice] = {}
         self._changed: dict[int, str] = {}
+        self._shown_tokens: dict[int, int] = {}
+        """The tokens of each result that was decided about."""
+        self._cut_calls: dict[int, str] = {}
+        """By the number of a call the texts in its arguments that are shown, where they are cut."""
         self._sizes: list[int] = []
+        self._sources = TokenSourceTotals(facts, front)
         self._new: list[Item] = []
         """Results that no request has sent yet."""
         self._last = self._frontier = self._whole = self._whole_before = 0
@@ -132,7 +140,7 @@ class _Replay:
         """Apply the choices of the policy and count the request that they give."""
         transcript, step = self._transcript, len(self._requests)
         now, cold = self._clock(index)
-        situation, waited = Situation(self._profile, cold=cold), self._front.waits
+        situation, waited = Situation(self._profile, cold=cold, arguments=True), self._front.waits
         arrived = self._policy.arrive(transcript, self._new, self._decided, situation)
         changed = self._apply(self._front.affordable(arrived, transcript.items, self._costs(index, now, cold)))
         costs = self._costs(index, now, cold)
@@ -148,6 +156,8 @@ class _Replay:
         self._requests.append(self._tokens_of(changed, now)._replace(summarized=summarized or 0))
         found = len(self._tally.losses_in_context)
         self._tally.count(step, self._by_step.get(step, ()), self._changed, transcript.items, self._decided)
+        self._tally.count_arguments(step, self._cut_calls)
+        self._sources.add_request(self._sizes)
         recalled = self._tally.losses_in_context[found:]
         self._ledger.pay(self._profile.read * self._recalled)
         if summarized:
@@ -198,16 +208,18 @@ class _Replay:
             if before is not None and before.cut == choice.cut:
                 continue
             if self._show(item, choice) and item.index >= self._front.cut:
-                first = min(first, item.index)
+                first = min(first, self._transcript.index_of_call(item) if choice.cut.arguments else item.index)
         return first
 
     def _show(self, item: Item, choice: Choice) -> bool:
         """Show a result by a choice; return whether its text changes."""
         text, before = shown_text(item, choice), self._changed.get(item.number, item.text)
         tokens = self._facts.count_tokens(text)
-        old = self._decided.get(item.number)
-        self._sizes[item.index] += tokens - (item.tokens if old is None else old.tokens)
-        self._decided[item.number] = choice._replace(tokens=tokens)
+        more = tokens - self._shown_tokens.get(item.number, item.tokens)
+        self._shown_tokens[item.number] = tokens
+        self._sizes[item.index] += more
+        self._sources.add_results(item.index, more)
+        self._decided[item.number] = choice._replace(tokens=tokens - self._cut_arguments(item, choice))
         self._changed[item.number] = text
         if text == item.text:
             del self._changed[item.number]
@@ -216,6 +228,18 @@ class _Replay:
         if text != before:
             self._changes.append(ResultChange(item.number, len(self._requests), choice.rule, tokens))
         return text != before
+
+    def _cut_arguments(self, item: Item, choice: Choice) -> int:
+        """Cut the arguments of a result's call as a choice says; return the tokens that are not sent."""
+        if item.call is None or not choice.cut.arguments:
+            return 0
+        count, given = self._facts.count_tokens, item.call.arguments
+        shown = cut_arguments(given, choice.cut.arguments)
+        index, freed = self._transcript.index_of_call(item), count(given) - count(shown)
+        self._cut_calls[self._facts.arguments.number_of[id(item.call)]] = argument_text(shown)
+        self._sizes[index] -= freed
+        self._sources.add_arguments(index, -freed)
+        return freed
 
     def outcome(self) -> Outcome:
         """Return everything that was counted, as a value."""
@@ -246,6 +270,8 @@ class _Replay:
             after_compaction=EvidenceShare(client.shown, client.total),
             missed=tuple(tally.missed),
             kinds=shares_by_kind(found, tally.missed),
+            arguments=EvidenceShare(tally.arguments_shown, tally.arguments),
+            sources=self._sources.total,
             late=len(late),
             late_recent=sum(one.age <= RECENT for one in late),
             appended=None if self._tail_recall is None else tuple(self._tail_recall.found),

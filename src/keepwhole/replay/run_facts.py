@@ -8,15 +8,14 @@ from keepwhole.canonical.message import Message, ResultText
 from keepwhole.logs.run import Run
 from keepwhole.models.media_tokens import media_tokens
 from keepwhole.models.tokens import Counter, estimate
+from keepwhole.replay.argument_evidence import RunArguments
 from keepwhole.replay.atoms import occurrences_in_context
 from keepwhole.replay.evidence import Evidence, ResultUse, evidence, result_uses
 from keepwhole.replay.evidence_uses import EvidenceUse, evidence_uses
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.run_texts import ChangedTexts, RepeatedCalls, RunTexts, repeated_calls
 from keepwhole.replay.search import ResultSearch
-
-FRAME = 4
-"""Tokens of a message, and of a call, in addition to their text."""
+from keepwhole.replay.token_sources import TokenSources, sources_of
 
 
 def _tokens(returned: ResultText, counter: Counter) -> int:
@@ -32,7 +31,9 @@ class RunFacts:
         self.count_tokens = counter
         self.result_tokens = [_tokens(one, counter) for message in run.messages for one in message.returned]
         """The tokens of each result, by number."""
-        self.sizes = _sizes(run.messages, self.result_tokens, counter)
+        self.sources = _sources(run.messages, self.result_tokens, counter)
+        """The tokens of each message by where they come from, with its results whole."""
+        self.sizes = [sum(one) for one in self.sources]
         """The tokens of each message with its results whole."""
         self.blocks = list(accumulate(_blocks(message) for message in run.messages))
         """For each message the number of content blocks up to and including it."""
@@ -43,6 +44,11 @@ class RunFacts:
     def texts(self) -> RunTexts:
         """Return the texts of the run with an index of their words."""
         return RunTexts(self.run)
+
+    @cached_property
+    def arguments(self) -> RunArguments:
+        """Return the arguments of calls, and what was used of them that only they could have told."""
+        return RunArguments(self.run, self.texts, self._frequency or Frequency())
 
     @cached_property
     def search(self) -> ResultSearch:
@@ -93,14 +99,9 @@ class RunFacts:
         return sum(self.sizes)
 
 
-def _sizes(messages: Sequence[Message], result_tokens: list[int], counter: Counter) -> list[int]:
-    sizes: list[int] = []
+def _sources(messages: Sequence[Message], result_tokens: list[int], counter: Counter) -> list[TokenSources]:
     results = iter(result_tokens)
-    for message in messages:
-        size = FRAME + message.other + (counter(message.said) if message.said else 0)
-        size += sum(FRAME + counter(call.tool) + counter(call.arguments) for call in message.calls)
-        sizes.append(size + sum(next(results) for _ in message.returned))
-    return sizes
+    return [sources_of(message, sum(next(results) for _ in message.returned), counter) for message in messages]
 
 
 def _blocks(message: Message) -> int:

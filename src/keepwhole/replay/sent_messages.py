@@ -45,6 +45,11 @@ class SentMessages:
             return [front + self._left(self.cut), *[0] * (self.cut - 1), *sizes[self.cut :]]
         return [front + sizes[0], *sizes[1:]] if sizes else []
 
+    @property
+    def in_front(self) -> tuple[int, int]:
+        """The tokens of the summary, 0 without one, and of the recall tools."""
+        return self._left(self.cut) if self.cut else 0, 0 if self.waits else self._tools
+
     def kept(self, messages: int) -> int:
         """Return the tokens that a summary of so many messages keeps."""
         return self._kept[messages]

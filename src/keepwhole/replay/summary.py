@@ -13,6 +13,7 @@ from keepwhole.replay.evidence import is_recorded_under_masking
 from keepwhole.replay.intervals import Interval, interval, ratio
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import WINDOW
+from keepwhole.replay.token_sources import TokenSources
 
 _MASKED_RUNS = 5
 """Runs with late steps that are needed to tell how they were recorded."""
@@ -57,6 +58,9 @@ class EvidenceFigures(Value):
     """The share in context by kind of evidence, and of what is `old`."""
     after_compaction: float | None
     """The share that is shown of what was used after sending everything would have reached the threshold."""
+    arguments: float | None
+    """The share that is shown of what only an argument of an earlier call could have told; None if nothing was."""
+    argument_pieces: int
     recorded_under_masking: bool
     """Whether the agents of these runs seem not to have seen old results: such runs are not to be tuned on."""
 
@@ -99,6 +103,8 @@ class RequestFigures(Value):
     """The share of runs with a request larger than the window."""
     over_200k: float
     first_compaction: Compactions
+    sources: Mapping[str, int]
+    """Tokens of all requests by where they come from."""
     rewrites: int
     repeated: Repeated
 
@@ -132,6 +138,9 @@ class PolicySummary(Value):
             "peak": requests.peak,
             "overflow": requests.overflow,
             "after_compaction": evidence.after_compaction,
+            "arguments_kept": evidence.arguments,
+            "arguments_evidence": evidence.argument_pieces,
+            "sent_from": dict(requests.sources),
             "rewrites": requests.rewrites,
             "dearest": cost.highest,
             "recorded_under_masking": evidence.recorded_under_masking,
@@ -179,6 +188,8 @@ def _evidence_figures(outcomes: Sequence[Outcome]) -> EvidenceFigures:
         steps_ok=ratio((one.steps_ok, one.steps) for one in outcomes),
         by_kind=_by_kind(outcomes),
         after_compaction=_share(one.after_compaction for one in outcomes),
+        arguments=_share(one.arguments for one in outcomes),
+        argument_pieces=sum(one.arguments.total for one in outcomes),
         recorded_under_masking=_is_recorded_under_masking(outcomes),
     )
 
@@ -211,9 +222,17 @@ def _request_figures(outcomes: Sequence[Outcome], window: int) -> RequestFigures
         overflow=sum(peak > window for peak in peaks) / len(peaks),
         over_200k=sum(peak > 200_000 for peak in peaks) / len(peaks),
         first_compaction=_first_compaction(outcomes),
+        sources=_sum_sources(outcomes),
         rewrites=sum(one.rewrites for one in outcomes),
         repeated=Repeated(sum(one.hidden_repeats for one in outcomes), sum(one.calls for one in outcomes)),
     )
+
+
+def _sum_sources(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    found = TokenSources()
+    for one in outcomes:
+        found += one.sources
+    return found._asdict()
 
 
 def _tasks(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:

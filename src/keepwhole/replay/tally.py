@@ -23,10 +23,12 @@ Invariants:
 - `steps_ok` counts only steps that have evidence and of which all of it is visible.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from keepwhole.policies.policy import Choices
 from keepwhole.policies.transcript import Item
+from keepwhole.replay.argument_evidence import ArgumentEvidence
 from keepwhole.replay.blind_search import search_blind
 from keepwhole.replay.cost import BlindSearch, Loss
 from keepwhole.replay.evidence import Evidence, is_visible
@@ -45,6 +47,9 @@ class EvidenceTally:
         self.losses_in_context: list[Loss] = []
         self.blind_searches: list[BlindSearch] = []
         self.missed: list[MissedEvidence] = []
+        self.arguments = self.arguments_shown = 0
+        """Evidence that only arguments could have told, and what of it is shown."""
+        self._of_arguments: dict[int, list[ArgumentEvidence]] | None = None
 
     def count(
         self, step: int, found: Sequence[Evidence], changed: ChangedTexts, items: Sequence[Item], decided: Choices
@@ -65,6 +70,27 @@ class EvidenceTally:
         for one in missing:
             latest = one.sources[-1]
             self.missed.append(missed_evidence(one, items[latest], facts.results[latest], decided))
+
+    def count_arguments(self, step: int, cut: Mapping[int, str]) -> None:
+        """Count the evidence of one step that only arguments could have told; `cut` has the shown texts of cut calls.
+        What is missing is fetched back like a part of a result."""
+        if self._of_arguments is None:
+            found = self._facts.arguments.evidence
+            self._of_arguments = {step: list(those) for step, those in groupby(found, lambda one: one.step)}
+        here = self._of_arguments.get(step, ())
+        missing = [one for one in here if cut and not self._facts.arguments.shows(one, cut)]
+        self.arguments += len(here)
+        self.arguments_shown += len(here) - len(missing)
+        wanted: dict[int, list[str]] = {}
+        for one in missing:
+            wanted.setdefault(one.calls[-1], []).append(one.text)
+        count, texts = self._facts.count_tokens, self._facts.arguments.texts
+        losses = [
+            Loss(step, -1 - call, count(text_around(texts[call], needles)), count(texts[call]))
+            for call, needles in wanted.items()
+        ]
+        self.losses += losses
+        self.losses_in_context += losses
 
     def _is_in_context(self, one: Evidence, changed: ChangedTexts) -> bool:
         return any(self._facts.shows(one.text, source, changed) for source in reversed(one.sources))

@@ -4,8 +4,8 @@ Owns: `Store` and the optional capabilities beside it, the rows and drafts of th
 Must not know: any back end. `tests/contracts` is the real interface: a back end that passes it is one.
 
 A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
-more than `Store` asks for declares it by having the methods of a capability, one of the classes `HasResultFiles` to
-`Watchable` below; callers test for it with `isinstance`.
+more than `Store` asks for declares it by having the methods of a capability, which are below `Store`, such as
+`HasLookups` or `Forgets`; callers test for it with `isinstance`.
 """
 
 import time
@@ -102,6 +102,7 @@ class Match(Value):
     trace_id: str
     line: int
     text: str
+    part: str = "result"  # or `arguments`: then it is a line of one of the values that the call was given
 
 
 class Place(NamedTuple):

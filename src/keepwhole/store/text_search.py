@@ -3,11 +3,12 @@
 Owns: finding candidates in the text index, confirming them by reading, their order, and reading what is not indexed.
 Must not know: how an index is stored.
 
-A result matches if each word of the query is part of one of its lines, in any case. Candidates are the results whose
-passages have a token that begins with each word; of a word that very many passages have, only the newest are asked
-for, and it rules out no other result. Half of the time goes into indexing what is new; what is not indexed by then is
-read instead, which is faster. Results are scored like BM25 with a passage as the unit: a word counts more the rarer it
-is in the session, and the larger its share of the passages of a result. Of equal scores the newest is first.
+A result matches if each word of the query is part of one of its lines, in any case; or, after all of these, if each is
+part of the values that its call was given, which are not indexed but are in the headers. Candidates are the results
+whose passages have a token that begins with each word; of a word that very many passages have, only the newest are
+asked for, and it rules out no other result. Half of the time goes into indexing what is new; what is not indexed by
+then is read instead, which is faster. Results are scored like BM25 with a passage as the unit: a word counts more the
+rarer it is in the session, and the larger its share of the passages of a result. Of equal scores the newest is first.
 """
 
 import math
@@ -17,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Protocol
 
+from keepwhole.canonical.arguments import string_values
+from keepwhole.canonical.entry import OWN_TOOLS, Result
 from keepwhole.canonical.utf8 import Encoding, decode
 from keepwhole.errors import StoreError
 from keepwhole.store.passages import EACH, INDEXED_BYTES, STRIDE, has_words, tokens
@@ -86,6 +89,9 @@ def search(
     if len(matches) < limit:
         every_after = 0 if not candidates.are_all else None if passages.is_all else passages.indexed_to
         matches += _scan(store, session, wanted, examined, limit - len(matches), until, every_after)
+    if len(matches) < limit:
+        known = {match.trace_id for match in matches}
+        matches += _in_arguments(store, session, wanted, known, limit - len(matches), until)
     return matches
 
 
@@ -205,8 +211,43 @@ def _scan(
 
 
 def _is_text(row: Row) -> bool:
-    """Return whether a result is text. One damaged entry must not hide the others; `verify` reports it."""
+    """Return whether a result is text."""
+    result = _result(row)
+    return result is not None and has_words(result)
+
+
+def _result(row: Row) -> Result | None:
+    """Return the result of a row. One damaged entry must not hide the others; `verify` reports it."""
     try:
-        return has_words(result_of(row))
+        return result_of(row)
     except StoreError:
-        return False
+        return None
+
+
+def _in_arguments(
+    store: SearchableStore, session: str, wanted: list[str], known: set[str], limit: int, until: float | None
+) -> list[Match]:
+    """Return the newest results, besides those that are `known`, whose calls were given all the words."""
+    found: list[Match] = []
+    for row in store.rows(session, kind="result", light=True):
+        if is_over(until):
+            break
+        result = None if row.trace_id in known else _result(row)
+        if result is not None and not result.tool.startswith(OWN_TOOLS):
+            match = match_in_arguments(result, wanted)
+            found += [] if match is None else [match]
+    return found[: -limit - 1 : -1]
+
+
+def match_in_arguments(result: Result, wanted: list[str]) -> Match | None:
+    """Return the first line with the most of the words, if all of them occur in what the call was given."""
+    folded = (result.arguments or "").lower()
+    if "\\" not in folded and not all(word in folded for word in wanted):
+        return None
+    values = [value for _, value in string_values(result.arguments or "")]
+    whole = "\n".join(values).lower()
+    if not all(word in whole for word in wanted):
+        return None
+    lines = [(number, line) for value in values for number, line in enumerate(value.split("\n"), 1)]
+    number, line = max(lines, key=lambda one: sum(word in one[1].lower() for word in wanted))
+    return Match(trace_id=result.trace_id, line=number, text=line[:500], part="arguments")

@@ -21,9 +21,10 @@ Invariants: offsets count characters of the original; the segments cover the ori
 
 import json
 from collections.abc import Iterable
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from keepwhole.canonical.body import BodyFacts
+from keepwhole.canonical.message import Path
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import Damaged
@@ -90,18 +91,35 @@ class Inserted(Value):
 Piece: TypeAlias = Segment | Inserted
 
 
+class ArgumentCut(NamedTuple):
+    """How one long value among the arguments of the call is shown: by its beginning."""
+
+    path: Path
+    """Where it is in the arguments; empty where these are one text."""
+    shown: int
+    """Characters at the beginning that are shown."""
+    chars: int
+    """Characters in all."""
+
+
 class Cut(Value):
-    """How one original is shown: pieces in order, and the notices around them."""
+    """How one original is shown: pieces in order, the notices around them, and what is cut of the call's arguments."""
 
     pieces: tuple[Piece, ...]
     above: str = ""
     below: str = ""
+    arguments: tuple[ArgumentCut, ...] = ()
+    """Only in requests as they go to a provider: `truncation/arguments.py`."""
 
-    def __init__(self, pieces: tuple[Piece, ...], above: str = "", below: str = "") -> None:
+    def __init__(
+        self, pieces: tuple[Piece, ...], above: str = "", below: str = "", arguments: tuple[ArgumentCut, ...] = ()
+    ) -> None:
         values = self.__dict__
         values["pieces"] = pieces
         values["above"] = above
         values["below"] = below
+        if arguments:
+            values["arguments"] = arguments
 
     @property
     def segments(self) -> list[Segment]:
@@ -174,7 +192,7 @@ def behind(cut: Cut, chars: int) -> Cut:
         Segment(piece.part, piece.start + chars, piece.stop + chars) if isinstance(piece, Segment) else piece
         for piece in cut.pieces
     )
-    return Cut((Segment("kept", 0, chars), *moved), cut.above, cut.below)
+    return cut.replace(pieces=(Segment("kept", 0, chars), *moved))
 
 
 def render(cut: Cut, source: Source) -> str:
@@ -212,16 +230,20 @@ def encode_cut(cut: Cut) -> bytes:
         piece.text if isinstance(piece, Inserted) else [_CODES[piece.part], piece.start, piece.stop]
         for piece in cut.pieces
     ]
-    return json.dumps([cut.above, rows, cut.below], ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    written: list[object] = [cut.above, rows, cut.below]
+    if cut.arguments:
+        written.append(cut.arguments)
+    return json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 def decode_cut(raw: bytes) -> Cut:
     """The cut that `encode_cut` wrote; `Damaged` for anything else."""
     try:
-        above, rows, below = json.loads(raw)
-        if not isinstance(above, str) or not isinstance(below, str) or not isinstance(rows, list):
+        above, rows, below, *more = json.loads(raw)
+        if not isinstance(above, str) or not isinstance(below, str) or not isinstance(rows, list) or len(more) > 1:
             raise ValueError("no cut")
-        return Cut(tuple(_piece(row) for row in cast("list[object]", rows)), above, below)
+        arguments = tuple(map(_argument_cut, more[0])) if more else ()
+        return Cut(tuple(_piece(row) for row in cast("list[object]", rows)), above, below, arguments)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise Damaged(f"A stored cut cannot be read ({error}). Run `keepwhole sessions verify`.") from error
 
@@ -233,6 +255,13 @@ def _piece(row: object) -> Piece:
     if type(start) is not int or type(stop) is not int:
         raise ValueError("an offset is no number")
     return Segment(_PARTS[cast("str", code)], start, stop)
+
+
+def _argument_cut(row: list[Any]) -> ArgumentCut:
+    path, shown, chars = row
+    if type(shown) is not int or type(chars) is not int or not all(type(key) in (str, int) for key in path):
+        raise ValueError("no cut of an argument")
+    return ArgumentCut(tuple(path), shown, chars)
 
 
 class TextSource:

@@ -112,6 +112,15 @@ def aged_media(link: RecallLink, looks: str, size: int, tool: str) -> str:
     return f"[Artifact: {link.artifact_id}] {looks}, {size_text(size)}, returned by {tool}: {link.whole()}"
 
 
+def arguments_hidden(link: RecallLink) -> str:
+    """In a result, or in what stands for it: how to read the arguments of its call, of which long ones are cut.
+
+    >>> arguments_hidden(RecallLink("art_1_x"))
+    'long arguments of this call are hidden: get_artifact(id="art_1_x", part="arguments")'
+    """
+    return f"long arguments of this call are hidden: {link.arguments()}"
+
+
 def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False) -> str:
     """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
     are = "are left out in part" if in_part else "are left out"

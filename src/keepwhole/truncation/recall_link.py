@@ -53,6 +53,14 @@ class RecallLink(Value):
         first, last = source.byte_at(start), source.byte_at(stop)
         return self._bytes(first + 1, last - first)
 
+    def arguments(self) -> str:
+        """The call that reads what the result's own call was given; empty where files are read, which do not have it.
+
+        >>> RecallLink("art_1_x").arguments()
+        'get_artifact(id="art_1_x", part="arguments")'
+        """
+        return "" if self.file else self._call(part="arguments")
+
     def longest(self, chars: int) -> str:
         """A call at least as long as any for a text of `chars` characters."""
         if not self.file:

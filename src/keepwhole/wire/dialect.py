@@ -45,7 +45,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from keepwhole.canonical.media import MediaBytes
-from keepwhole.canonical.message import Message
+from keepwhole.canonical.message import Message, Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of
 from keepwhole.wire.pairs import FindLost, Repairs, as_dicts
@@ -194,6 +194,16 @@ class Dialect(ToolDialect, Protocol):
     @abstractmethod
     def is_opaque(self, message: Json) -> bool:
         """Whether a message contains the provider's own compaction, whose contents nothing else has."""
+
+    @abstractmethod
+    def arguments_path(self, message: Json, call_id: str) -> Path | None:
+        """Where a message has the arguments of a call, an object or a text; None where it has none, or where nothing of
+        them may be changed: what is not understood, and calls that carry a signature of their own."""
+
+    @abstractmethod
+    def is_signed(self, message: Json) -> bool:
+        """Whether reasoning in a message is signed or encrypted. Providers ask for it back unchanged in the turn that
+        goes on, together with the calls that it led to."""
 
     # Conversations that are changed
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, final
 
 from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties, ties_of
 from keepwhole.wire.content import Json, Wire, fields_of, parts_of
 from keepwhole.wire.dialect import Dialect, Names, Reply
@@ -69,6 +70,12 @@ class TurnsDialect(Dialect):
 
     def is_answer(self, message: Json) -> bool:
         return message.get("kind") == "call" or message.get("who") == "model"
+
+    def arguments_path(self, message: Json, call_id: str) -> Path | None:
+        return ("with",) if message.get("kind") == "call" and message.get("id") == call_id else None
+
+    def is_signed(self, message: Json) -> bool:
+        return False
 
     def is_opaque(self, message: Json) -> bool:
         return False

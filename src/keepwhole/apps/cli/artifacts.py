@@ -9,6 +9,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_action, add_part
 from keepwhole.apps.cli.recall_command import RecallCommand, check_range
 from keepwhole.errors import UsageError
+from keepwhole.recall.get_artifact import arguments_reader
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import parse_chars, parse_lines
 from keepwhole.record.fork import purge_with_files
@@ -27,6 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     showing = add_action(commands, "show", show_artifact, help="the content of one")
     showing.add_argument("id", metavar="ID", help="artifact id or trace id")
     part = add_part(showing)
+    showing.add_argument("--part", choices=("result", "arguments"), default="result", help="what its call was given")
     part.add_argument("--raw", action="store_true", help="all of it, byte for byte")
     showing.add_argument("--force", action="store_true", help="let --raw write to a terminal")
     searching = add_action(commands, "search", search_artifacts, help="results in which all these words occur")
@@ -77,7 +79,8 @@ def show_artifact(args: argparse.Namespace) -> int:
     context = CommandContext(args)
     row = context.find_result(args.id)
     result = result_of(row)
-    with context.store.open(body_of(row)) as reader:
+    of_call = args.part == "arguments"
+    with arguments_reader(result) if of_call else context.store.open(body_of(row)) as reader:
         if args.raw:
             if sys.stdout.isatty() and not args.force:
                 raise UsageError("`--raw` writes control bytes too. Send it to a file or a pipe, or add `--force`.")
@@ -87,11 +90,12 @@ def show_artifact(args: argparse.Namespace) -> int:
             return 0
         asked = parse_lines(args.lines) if args.lines else parse_chars(args.chars) if args.chars else None
         limit = context.settings.retrieval_limit if asked is None else reader.chars + 1_000
-        if result.media_type != "text/plain":
+        if result.media_type != "text/plain" and not of_call:
             text = binary(result.media_type, reader.facts.size, reader.facts.digest)
         else:
             check_range(reader, asked)
-            text = page(reader, RecallCommand(args.id, "keepwhole artifacts show"), asked, limit)
+            command = f"keepwhole artifacts show --part {args.part}" if of_call else "keepwhole artifacts show"
+            text = page(reader, RecallCommand(args.id, command), asked, limit)
     context.close()
     if args.json:
         screen.print_json({"id": args.id, "tool": result.tool, "content": text})
@@ -112,7 +116,7 @@ def search_artifacts(args: argparse.Namespace) -> int:
             result = result_of(row)
             rows.append(
                 {"id": result.artifact_id, "tool": result.tool, "line": match.line, "text": match.text}
-                | {"trace_id": match.trace_id}
+                | {"trace_id": match.trace_id, "part": match.part}
             )
     context.close()
     if args.json:
@@ -120,9 +124,13 @@ def search_artifacts(args: argparse.Namespace) -> int:
     elif not rows:
         screen.say(f"Nothing in session {info.name} has all of: {screen.line(' '.join(args.text))}")
     else:
-        cells = [(r["id"], r["tool"], f"{r['line']:,}", r["text"]) for r in rows]
+        cells = [(r["id"], r["tool"], _place(r), r["text"]) for r in rows]
         screen.print_table(("ID", "Tool", "Line", "Text"), cells, right=(2,))
     return 0 if rows else 1
+
+
+def _place(found: dict[str, Any]) -> str:
+    return f"{found['line']:,}" if found["part"] == "result" else str(found["part"])
 
 
 def clean_artifacts(args: argparse.Namespace) -> int:

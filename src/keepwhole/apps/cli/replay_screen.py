@@ -13,6 +13,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.logs.locations import LogLocation
 from keepwhole.replay.report import ReplayReport
 from keepwhole.replay.survey import LogTotals
+from keepwhole.replay.token_sources import MEANINGS
 from keepwhole.truncation.notice import size_text
 
 _TOOLS = 6
@@ -127,8 +128,28 @@ def print_policies(report: ReplayReport) -> None:
     screen.say("")
     print_paragraph(_LEGEND)
     screen.say("")
+    _print_sources(report.policies)
     _print_verdicts(report.policies[1:])
     _warn_of_masking(report)
+
+
+def _print_sources(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print where the tokens of all requests come from, as shares of what is sent with everything."""
+    whole = sum(rows[0]["sent_from"].values()) if rows else 0
+    if not whole:
+        return
+    names = [name for name in MEANINGS if any(row["sent_from"][name] for row in rows)]
+    heads = ("sent, by source", *names, "arguments kept")
+    cells = [
+        [
+            screen.line(row["name"], 30),
+            *(format_percent(row["sent_from"][name] / whole) for name in names),
+            format_percent(row["arguments_kept"]),
+        ]
+        for row in rows
+    ]
+    _print_fitting(heads, cells)
+    screen.say("")
 
 
 def _print_verdicts(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -155,7 +176,11 @@ _COLUMNS: dict[str, Callable[[_Row], str]] = {
 def _table(rows: Sequence[_Row]) -> None:
     columns = {name: cell for name, cell in _COLUMNS.items() if name != "dollars" or rows[0]["dollars"] is not None}
     names = list(columns)
-    cells = [[screen.line(cell(row), 30) for cell in columns.values()] for row in rows]
+    _print_fitting(names, [[screen.line(cell(row), 30) for cell in columns.values()] for row in rows])
+
+
+def _print_fitting(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    """Print a table without the columns that do not fit."""
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     fitting = len(widths)
     while fitting > 2 and sum(widths[:fitting]) + 2 * (fitting - 1) > terminal_width():

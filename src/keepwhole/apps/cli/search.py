@@ -7,9 +7,12 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import UsageError
 from keepwhole.recall.selection import SelectedUnit, Selection
+from keepwhole.store.protocol import result_of
 from keepwhole.truncation.notice import size_text
 
 _NOTHING = 1
+_CALLS = 10
+"""Most calls that are shown where no result has the words."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,21 +34,43 @@ def search(args: argparse.Namespace) -> int:
     found = context.session(info.name).select(
         " ".join(args.query), budget=args.budget, task_id=args.task, query_id=args.query_id
     )
+    given = [] if found.units else _calls_with(context, info.name, " ".join(args.query))
     context.close()
     if args.json:
-        screen.print_json(_report(info.name, found))
+        screen.print_json(_report(info.name, found) | {"calls": given})
+    elif given:
+        _print_calls(given)
     elif not found.units:
         screen.say(f"Nothing in session {info.name} has to do with that. Try a name, a path or a number from it.")
     else:
         _print(found)
     if not found.is_all and not args.json:
         screen.say("Not everything is indexed yet. Ask again, and it goes on from there.")
-    return 0 if found.units else _NOTHING
+    return 0 if found.units or given else _NOTHING
 
 
 def _report(session: str, found: Selection) -> dict[str, Any]:
     units = [unit.as_dict() | {"call": unit.call, "command": command(unit)} for unit in found.units]
     return {"session": session, "query": found.query, "tokens": found.tokens, "is_all": found.is_all, "units": units}
+
+
+def _calls_with(context: CommandContext, session: str, words: str) -> list[dict[str, Any]]:
+    """The calls that were given all these words, newest first: the model wrote them, and no result has them."""
+    found = (match for match in context.store.search(session, words, _CALLS) if match.part == "arguments")
+    rows = ((match, context.store.find(session, match.trace_id)) for match in found)
+    return [
+        {"id": result.artifact_id, "tool": result.tool, "text": match.text}
+        for match, row in rows
+        if row is not None and (result := result_of(row))
+    ]
+
+
+def _print_calls(calls: list[dict[str, Any]]) -> None:
+    for call in calls:
+        screen.say(f"{screen.bold(screen.line(call['tool'], 100))}  in the arguments of the call")
+        screen.say(screen.safe(call["text"]))
+        screen.say(screen.dim(f"more: keepwhole artifacts show {call['id']} --part arguments"))
+        screen.say()
 
 
 def command(unit: SelectedUnit) -> str:

@@ -11,13 +11,12 @@ from typing import Any, BinaryIO
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.apps.kept_words import count_kept
-from keepwhole.canonical.entry import Result
+from keepwhole.canonical.entry import OWN_TOOLS, Result
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.record.arrival import CLIENT_CUT
 from keepwhole.record.fork import purge_with_files
 from keepwhole.record.journal import origin_of
-from keepwhole.record.known_result import OWN_TOOLS
 from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
 from keepwhole.transfer.archive import export_session, import_session

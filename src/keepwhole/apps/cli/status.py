@@ -10,12 +10,11 @@ from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, session_tools
 from keepwhole.apps.kept_words import KeptCounts, count_kept
 from keepwhole.apps.stated_cost import StatedCost, state_cost
-from keepwhole.canonical.entry import Result
+from keepwhole.canonical.entry import OWN_TOOLS, Result
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.thresholds import Indicator
 from keepwhole.models.tokens import estimate_from_length
-from keepwhole.record.known_result import OWN_TOOLS
 from keepwhole.store.protocol import decision_of, entry_of
 
 _WIDTH = 40

@@ -20,7 +20,7 @@ from keepwhole.session import Session
 
 SCHEME = "keepwhole://artifact/"
 TEMPLATE: dict[str, Any] = {
-    "uriTemplate": SCHEME + "{id}{?lines,start_char,length,pattern,path}",
+    "uriTemplate": SCHEME + "{id}{?lines,start_char,length,pattern,path,part}",
     "name": "artifact",
     "description": "A stored tool result, in pages; each ends with the call for the next",
     "mimeType": "text/plain",

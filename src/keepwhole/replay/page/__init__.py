@@ -22,6 +22,7 @@ from keepwhole.replay.page.headline import facts, headline, title
 from keepwhole.replay.page.markup import Markup, join, tag
 from keepwhole.replay.page.policies import table
 from keepwhole.replay.page.results import list_missed, results
+from keepwhole.replay.page.sources import sources
 
 _NO_MARKUP = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 """JSON decodes these escapes to the characters; HTML sees no tag, comment or entity in them."""
@@ -92,6 +93,14 @@ _CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...
         runs,
     ),
     ("tools", "Tools", "Where tokens go", "Tokens of tool results, and how much of them no later step used.", tools),
+    (
+        "sent",
+        "Sources",
+        "What requests consist of",
+        "Tokens of all requests under each policy, as shares of all that is sent with everything. Arguments kept: of "
+        "what only an argument of an earlier call could have told a later step, what was still shown.",
+        sources,
+    ),
     ("biggest", "Results", "The biggest results", "What each policy would have made of them.", results),
     ("hidden", "Hidden", "Hidden, but needed", "", list_missed),
     ("settings", "Settings", "Settings to copy", "Put this in keepwhole.yaml where the agent works.", settings),

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.anthropic import messages as own
 from keepwhole.wire.anthropic.stream import AnthropicStream
@@ -42,6 +43,8 @@ _CLIENTS = ("tool_use", "tool_result", "image", "document", "search_result")
 _SERVERS = ("thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "mcp_tool_result", "compaction")
 _BLOCKS = frozenset((*_CLIENTS, *_SERVERS))
 """Types of blocks that no other dialect has in a message's content."""
+_THINKING = ("thinking", "redacted_thinking")
+_OF_CALLS = frozenset(("type", "id", "name", "input", "cache_control"))
 _LAST = 4_096
 """Bytes at the end of a stream in which its last words are looked for."""
 # At the start of a line, since a model may say the same words; with their data, which a cut may leave out.
@@ -114,6 +117,17 @@ class AnthropicDialect(Dialect):
     def is_answer(self, message: Json) -> bool:
         """An assistant's message."""
         return message.get("role") == "assistant"
+
+    def arguments_path(self, message: Json, call_id: str) -> Path | None:
+        """The `input` of a `tool_use` block; not that of a call which another tool's code made (`caller`)."""
+        for at, block in enumerate(blocks_of(message)):
+            if block.get("type") == "tool_use" and block.get("id") == call_id:
+                return ("content", at, "input") if block.keys() <= _OF_CALLS else None
+        return None
+
+    def is_signed(self, message: Json) -> bool:
+        """A message with thinking, which has a signature or is encrypted."""
+        return any(block.get("type") in _THINKING for block in blocks_of(message))
 
     def is_opaque(self, message: Json) -> bool:
         """A message with a `compaction` block."""

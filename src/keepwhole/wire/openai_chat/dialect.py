@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of, parts_of, role_of, text_of, words_in
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _PARTS = frozenset(("image_url", "input_audio", "file", "refusal"))
 """Types of parts that no other dialect has in a message's content."""
+_OF_CALLS = frozenset(("id", "type", "index", "function", "custom"))
+_SIGNED = frozenset(("reasoning_details", "thinking_blocks", "extra_content", "provider_specific_fields"))
+"""Fields with signed reasoning: OpenRouter's, LiteLLM's, Gemini's."""
 _LAST = 4_096
 """Bytes at the end of a stream in which its last words are looked for."""
 # At the start of a line, since a model may say the same words.
@@ -99,6 +103,19 @@ class ChatDialect(Dialect):
     def is_answer(self, message: Json) -> bool:
         """An assistant's message."""
         return message.get("role") == "assistant"
+
+    def arguments_path(self, message: Json, call_id: str) -> Path | None:
+        """The `arguments` of a function, the `input` of a custom tool; not of a call with more than OpenAI's fields,
+        which may be a signature (Gemini has one in `extra_content`)."""
+        for at, call in enumerate(map(fields_of, parts_of(message.get("tool_calls")))):
+            if call.get("id") == call_id:
+                kind, key = ("function", "arguments") if "function" in call else ("custom", "input")
+                return ("tool_calls", at, kind, key) if call.keys() <= _OF_CALLS else None
+        return None
+
+    def is_signed(self, message: Json) -> bool:
+        """A message in which another provider's signed reasoning is passed on."""
+        return not _SIGNED.isdisjoint(message)
 
     def is_opaque(self, message: Json) -> bool:
         """False: there is no compaction."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of, kind_of_part, parts_of, role_of, text_of, words_in
 from keepwhole.wire.dialect import Dialect, Names, Reply
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _PARTS = frozenset(("input_text", "output_text", "input_image", "input_file"))
 """Types of parts that no other dialect has in a message's content."""
+_ARGUMENTS = MappingProxyType({"function_call": "arguments", "custom_tool_call": "input"})
+"""Types of calls with arguments that a client's tool takes, each with the field that has them."""
 # At the start of a line, since a model may say the same words; with its data, which a cut may leave out. That is the
 # whole response again, so the words may be anywhere in the stream.
 _END = re.compile(rb"event:(?<![^\r\n]event:) ?response\.(?:completed|incomplete|failed)\r?\n?data:[^\r\n]*[\r\n]")
@@ -105,6 +108,15 @@ class ResponsesDialect(Dialect):
             return message["role"] == "assistant"
         kind = kind_of_part(message)
         return kind == "reasoning" or kind.endswith("_call")
+
+    def arguments_path(self, message: Json, call_id: str) -> Path | None:
+        """The `arguments` of a function, the `input` of a custom tool; tools that OpenAI defines are left alone."""
+        key = _ARGUMENTS.get(kind_of_part(message))
+        return (key,) if key is not None and message.get("call_id") == call_id else None
+
+    def is_signed(self, message: Json) -> bool:
+        """An item of reasoning: encrypted, or stored by OpenAI under its id."""
+        return kind_of_part(message) == "reasoning"
 
     def is_opaque(self, message: Json) -> bool:
         """An item of type `compaction`."""
