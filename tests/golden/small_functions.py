@@ -109,7 +109,7 @@ wire.content: json_text spoken size_of
 wire.fields: fields_of field_of parts_of text_of
 wire.dialects: dialect_named conversation_dialect endpoint_of decode_message parse_call
 wire.identity: session_id
-wire.pairs: text_in
+wire.pairs: texts_in
 wire.sse: last_event is_event_stream is_between_events
 wire.summary: marked
 wire.usage: streamed_body

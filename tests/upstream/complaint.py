@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.upstream.pictures import wrong_picture
 from tests.upstream.spelling import Json, Thinking
 
 _CALLS = ("function_call", "custom_tool_call")
@@ -16,6 +17,9 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 def complaint(body: Json) -> str:
     """What a provider would refuse of a request; nothing if it would take it."""
+    wrong = wrong_picture(body)
+    if wrong:
+        return wrong
     offered = [tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools") or ()]
     tools = set(filter(None, offered))
     if len(tools) != len(list(filter(None, offered))):

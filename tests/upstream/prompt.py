@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any, NamedTuple
 
+from tests.upstream.pictures import picture_tokens, pictures_in, without_pictures
 from tests.upstream.spelling import Json
 
 BYTES = 3.3
 """Bytes to a token, more or less as providers count tool output."""
-IMAGE = 1_500
-"""Tokens of an image, whatever its size."""
 
 
 class Block(NamedTuple):
@@ -68,5 +67,9 @@ def _parts(content: Any) -> list[Json]:
 def _block(place: str, part: Json) -> Block:
     plain = {key: value for key, value in part.items() if key != "cache_control"}
     told = json.dumps(plain, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-    tokens = IMAGE if part.get("type") in ("image", "input_image") else tokens_of(told)
+    found = list(pictures_in(part))
+    tokens = tokens_of(told)
+    if found:
+        rest = json.dumps(without_pictures(plain), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        tokens = tokens_of(rest) + sum(picture_tokens(data) for _, data in found)
     return Block(place.encode() + b"\0" + told, tokens, part.get("cache_control"))

@@ -31,7 +31,7 @@ from keepwhole.truncation.arguments import has_mark, is_cut_of
 from keepwhole.wire.call_arguments import find_arguments, restoring_edits
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import apply
-from keepwhole.wire.pairs import LostResult, text_in
+from keepwhole.wire.pairs import LostResult, texts_in
 
 IsLost: TypeAlias = Callable[[str, str], bool]
 """Whether the text in the place of a call's result says that the result is lost."""
@@ -91,15 +91,16 @@ class _Finder:
         """The lost result of a call, given what is in its place, or nothing where its message was dropped."""
         if not isinstance(call_id, str) or (self._continues and not content):
             return None
-        text = text_in(content[0]) if content else None
-        if content and text is None:
+        texts = texts_in(content[0]) if content else None
+        if content and texts is None:
             return None
+        text = None if texts is None else "\n".join(texts)
         try:
             if text is not None and not self._is_lost(call_id, text):
                 return None
             known = self._journal.results_of_call(call_id)
-            if not known or (text is not None and self._journal.match(call_id, text) is not None):
-                return None
+            if not known or any(self._journal.match(call_id, one) is not None for one in texts or ()):
+                return None  # a part of it is there
             return self._read(self._of_this_call(call_id, known))
         except StoreError:
             return None

@@ -57,17 +57,17 @@ FindLost: TypeAlias = Callable[..., LostResult | None]
 """`find(call_id)` for a call without a result, `find(call_id, content)` for what is in the place of its result."""
 
 
-def text_in(content: object) -> str | None:
-    """The text of a result's content, empty for one that is not there; None where it has other parts."""
+def texts_in(content: object) -> list[str] | None:
+    """The texts of a result's content, an empty one where it is not there; None where it has other parts."""
     if content is None or isinstance(content, str):
-        return content or ""
+        return [content or ""]
     texts: list[str] = []
     for part in parts_of(content):
         text = part if isinstance(part, str) else fields_of(part).get("text")
         if not isinstance(text, str):
             return None
         texts.append(text)
-    return "\n".join(texts) if isinstance(content, list | tuple) else None
+    return texts if isinstance(content, list | tuple) else None
 
 
 def in_order_of_calls(call_ids: Sequence[Any], results: Sequence[tuple[Any, T]], found: Mapping[Any, T]) -> list[T]:

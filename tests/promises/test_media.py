@@ -1,0 +1,129 @@
+"""Images, documents and text in one result, in every dialect: lossless, valid, prefix-stable, the same every time."""
+
+import base64
+import json
+import random
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.policies.settings import CAREFUL
+from keepwhole.store.protocol import result_of
+from tests.apps.proxy.screenshots import picture_part, step_messages, text_part
+from tests.canonical.pictures import png
+from tests.upstream.complaint import complaint
+from tests.upstream.pictures import pictures_in
+from tests.upstream.spelling import Dialect, Json
+
+DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai_chat", "openai_responses")
+EAGER = Settings(
+    home="unused",
+    auto=CAREFUL.replace(start=1_000, keep_steps=1, clear_at_least=1, patience=0.01, along=0.01, max_loss=1_000.0),
+)
+"""Settings with which something ages at nearly every step."""
+PART = st.one_of(
+    st.text("ab\n", min_size=1, max_size=40),
+    st.integers(0, 5).map(lambda seed: png(320, 240, seed, 300)),
+    st.integers(6, 9).map(lambda seed: png(1600, 1200, seed)),
+)
+STEPS = st.lists(st.lists(PART, min_size=1, max_size=3), min_size=2, max_size=12)
+
+
+def spelled(dialect: Dialect, part: str | bytes) -> Json:
+    return text_part(dialect, part) if isinstance(part, str) else picture_part(dialect, part)
+
+
+def request(dialect: Dialect, messages: list[Json]) -> bytes:
+    about = {"name": "look", "description": "d"}
+    tools = [{"type": "function", "function": about}] if dialect == "openai_chat" else [{"type": "function", **about}]
+    key = "input" if dialect == "openai_responses" else "messages"
+    return json.dumps({"model": "m", key: messages, "tools": tools}, ensure_ascii=False).encode()
+
+
+def sent_messages(body: bytes) -> list[Json]:
+    fields = json.loads(body)
+    return cast("list[Json]", fields.get("messages", fields.get("input")))
+
+
+def views(dialect: Dialect, steps: list[list[str | bytes]]) -> tuple[Session, list[Json], list[bytes]]:
+    """All requests of a conversation, as they are sent."""
+    session = Session(
+        "s", store=MemoryStore(), settings=EAGER, random=random.Random(7).randbytes, clock=lambda: 1_700_000_000.0
+    )
+    messages: list[Json] = [{"role": "user", "content": "Look."}]
+    bodies: list[bytes] = []
+    for number, parts in enumerate(steps):
+        own = [spelled(dialect, part) for part in parts]
+        messages += step_messages(dialect, f"c{number}", "look", {"at": number}, own)
+        bodies.append(session.view(request(dialect, messages)))
+    return session, messages, bodies
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(steps=STEPS)
+@settings(max_examples=25)
+def test_every_image_is_kept_and_every_request_is_valid(dialect: Dialect, steps: list[list[str | bytes]]) -> None:
+    session, messages, bodies = views(dialect, steps)
+    kept = [result_of(row) for row in session.store.rows("s", kind="result")]
+    stored = {(result.call_id, session.recall_bytes(result.trace_id)) for result in kept}
+    returned = {
+        (f"c{number}", part.encode() if isinstance(part, str) else part)
+        for number, parts in enumerate(steps)
+        for part in parts
+    }
+    assert stored == returned
+    for body in bodies:
+        assert complaint(json.loads(body)) == ""
+    assert not session.verify().findings
+    if dialect != "openai_responses":  # `detail` is the client's, and not on record
+        assert session.hydrate(cast("Any", sent_messages(bodies[-1]))) == messages
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(steps=STEPS)
+@settings(max_examples=15)
+def test_the_same_conversation_is_sent_the_same_and_what_is_shown_is_as_it_came(
+    dialect: Dialect, steps: list[list[str | bytes]]
+) -> None:
+    _, messages, bodies = views(dialect, steps)
+    assert views(dialect, steps)[2] == bodies
+    own = {data for _, data in pictures_in(messages)}
+    for body in bodies:
+        assert {data for _, data in pictures_in(sent_messages(body))} <= own
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_image_that_is_left_out_is_shown_again_where_the_api_allows_it(dialect: Dialect) -> None:
+    pictures = [png(1280, 800, seed, 300) for seed in range(12)]
+    session, _, bodies = views(dialect, [[picture] for picture in pictures])
+    first = json.dumps(sent_messages(bodies[-1])[2])
+    artifact = first[first.index("art_") :].partition("]")[0]
+    assert "image/png 1280x800" in first
+    call: Json = {"type": "tool_use", "id": "x", "name": "get_artifact", "input": {"id": artifact}}
+    if dialect != "anthropic":
+        function = {"name": "get_artifact", "arguments": json.dumps({"id": artifact})}
+        is_chat = dialect == "openai_chat"
+        call = (
+            {"type": "function", "id": "x", "function": function}
+            if is_chat
+            else {"type": "function_call", "call_id": "x", **function}
+        )
+    block = session.answer(call)
+    shown = [base64.b64decode(data) for _, data in pictures_in([block])]
+    assert shown == ([] if dialect == "openai_chat" else [pictures[0]])
+    assert "image/png" in json.dumps(block)
+
+
+def test_broken_base64_passes_through_untouched() -> None:
+    session = Session("s", store=MemoryStore(), settings=EAGER)
+    part = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo$" * 900}}
+    messages = step_messages("anthropic", "c", "look", {}, [part])
+    body = request("anthropic", [{"role": "user", "content": "Look."}, *messages])
+    projection = session.projection(body)
+    assert projection.messages == body
+    assert projection.account.results == 0
+    assert projection.account.tokens_whole >= 1_500
