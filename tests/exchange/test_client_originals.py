@@ -19,6 +19,7 @@ from keepwhole.record.arrival import CLIENT_CUT
 from keepwhole.store.protocol import Store, body_of, decision_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.notice import size_text
 from tests.exchange.client_files import LONG, SESSION, AnyClient, Claude, Codex, Opencode, conversation, request
 
 SHORT = LONG[:60_000]
@@ -130,7 +131,18 @@ def test_the_text_is_known_again_after_a_restart_and_without_the_file(client: An
         store.close()
 
 
-def test_a_result_that_ages_tells_the_size_of_the_original(tmp_path: Path) -> None:
+def test_the_pointer_that_a_result_ages_to_tells_the_size_of_the_original(tmp_path: Path) -> None:
+    store, client = MemoryStore(), Claude(tmp_path)
+    client.save("b1", LONG)
+    others = [(f"d{number}", "".join(f"{number} {line}\n" for line in range(1_200))) for number in range(60)]
+    results = [("c1", client.cut("b1", LONG)), *others]
+    first = [texts(send(store, tmp_path, client, *results[:length]))[0] for length in range(1, 62, 5)]
+    assert first[0] == client.cut("b1", LONG)
+    (pointer,) = {text for text in first if text.startswith("[Artifact: art_") and len(text) < 200}
+    assert pointer.endswith(size_text(len(LONG.encode())))
+
+
+def test_older_results_are_shortened_from_the_original_under_other_policies(tmp_path: Path) -> None:
     client = Claude(tmp_path)
     client.save("b1", LONG)
     results = [("c1", client.cut("b1", LONG)), *((f"d{number}", f"short {number}") for number in range(8))]
