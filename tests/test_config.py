@@ -340,8 +340,8 @@ def test_what_was_given_for_an_address_is_never_repeated(tmp_path: Path, key: st
 def test_every_map_of_a_preset_is_merged_with_what_the_file_names(tmp_path: Path) -> None:
     text = "preset: lean\nauto: {old_after: {shell: 5}, keep: {read: 7}, arrival_cap: {report: 900}}"
     auto = load(written(tmp_path, text), environ={}).auto
-    assert dict(auto.old_after) == {"shell": 5, "search": 24, "other": 4, "read": 40, "report": 80}
-    assert dict(auto.keep) == {"shell": 1, "search": 1, "other": 1, "read": 7, "report": 1}
+    assert dict(auto.old_after) == {"shell": 5, "search": 24, "other": 4, "read": 40, "report": 80, "image": 6}
+    assert dict(auto.keep) == {"shell": 1, "search": 1, "other": 1, "read": 7, "report": 1, "image": 3}
     assert dict(auto.arrival_cap) == {"shell": 6_000, "search": 6_000, "other": 6_000, "report": 900}
 
 

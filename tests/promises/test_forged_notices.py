@@ -128,9 +128,9 @@ def test_everything_that_the_module_of_notices_prints_is_known() -> None:
     """Arguments are made by their names, so that a notice of tomorrow fails here until the grammar has it."""
     made = {
         **dict.fromkeys(("lines", "chars", "count", "size"), 12_345),
-        **dict.fromkeys(("artifact_id", "summary", "media_type", "session", "command"), "x"),
+        **dict.fromkeys(("artifact_id", "summary", "media_type", "session", "command", "tool"), "x"),
         **{"digest": b"12345678", "link": RecallLink("art_1_x"), "source": TextSource("a\nb\nc\n")},
-        **{"gap": Segment("gap", 2, 4), "earlier": "[x]", "in_part": False},
+        **{"gap": Segment("gap", 2, 4), "earlier": "[x]", "in_part": False, "looks": "image/png 2x2"},
     }
     not_notices = {"size_text", "quoted", "imitates", "neutralized"}
     for name, function in inspect.getmembers(notice, inspect.isfunction):

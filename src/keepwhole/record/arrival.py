@@ -28,10 +28,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole import events
-from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.guard import truncation_mark
-from keepwhole.canonical.media import TEXT, media_type
+from keepwhole.canonical.media import TEXT, media_of
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import Damaged, NotFound, NotStored, Overtaken, QuotaExceeded, StoreError
 from keepwhole.metrics import IMITATED, MARKER
@@ -284,8 +283,8 @@ def _examine(result: Result, reader: BodyReader, is_text: bool) -> Result:
     flags += (IMITATED,) if has_mark(result.arguments or "") else ()
     if is_text and not flags:
         return result
-    kind = TEXT if is_text else media_type(ends[0][:BLOCK])
-    return result.replace(media_type=kind, flags=(*result.flags, *flags))
+    found = {"media_type": TEXT} if is_text else media_of(ends[0]).header_fields
+    return result.replace(**found, flags=(*result.flags, *flags))
 
 
 def _log_kept(session: str, kept: KeptResult, entries: list[Entry]) -> None:

@@ -38,8 +38,9 @@ def test_totals_come_first_with_the_share_of_results_by_tool(sampled: str) -> No
 
 
 def test_there_is_a_row_a_policy_and_one_in_plain_words(sampled: str) -> None:
-    table, legend, words, *_ = sampled.partition("─\n")[2].split("\n\n")
-    assert [line.split()[0] for line in table.splitlines()] == ["everything", *DEFAULT_CONTENDERS]
+    table, legend, sources, words, *_ = sampled.partition("─\n")[2].split("\n\n")
+    for rows in (table, sources.partition("─\n")[2]):
+        assert [line.split()[0] for line in rows.splitlines()] == ["everything", *DEFAULT_CONTENDERS]
     assert legend.startswith("cost:")
     assert [line.split()[0] for line in words.splitlines()] == list(DEFAULT_CONTENDERS)
     assert "the limit, by somebody who knows" in sampled

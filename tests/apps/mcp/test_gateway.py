@@ -1,6 +1,7 @@
 """The gateway forwards everything, keeps what tools return and passes on what fits."""
 
 import asyncio
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from keepwhole.apps.mcp.gateway import Gateway
 from keepwhole.apps.mcp.servers_file import ServersFile
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
+from keepwhole.store.protocol import result_of
 from keepwhole.testing import MemoryStore, printed_calls
 from tests.apps.mcp.front import ERAS, NEAR, between, near, process, run
 from tests.apps.mcp.upstream import LINES, PIXEL
@@ -103,11 +105,30 @@ def test_an_error_is_kept_with_its_flag(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_images_sounds_and_embedded_resources_are_not_touched(mode: str) -> None:
+def test_images_and_sounds_are_kept_and_shown_as_they_came(mode: str) -> None:
     async def work() -> None:
-        async with between(mode=mode) as (client, _):
+        async with between(mode=mode) as (client, session):
             image, sound, file = (await client.call_tool("picture")).content
             assert (image.data, sound.data, file.resource.text) == (PIXEL, PIXEL, LINES)
+            results = [result_of(row) for row in session.store.rows(session.id, kind="result")]
+            assert [result.media_type for result in results] == ["image/png", "image/png"], "by what the bytes say"
+            assert (results[0].width, results[0].height) == (1, 1)
+            assert session.recall_bytes(results[0].trace_id) == base64.b64decode(PIXEL)
+
+    run(work())
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_an_image_that_is_asked_for_comes_back_as_an_image_and_as_a_resource(mode: str) -> None:
+    async def work() -> None:
+        async with between(mode=mode) as (client, session):
+            await client.call_tool("picture")
+            kept = next(iter(session.store.rows(session.id, kind="result")))
+            words, image = (await client.call_tool("get_artifact", {"id": kept.artifact_id})).content
+            assert "image/png" in words.text
+            assert (image.data, image.mime_type) == (PIXEL, "image/png")
+            (resource,) = (await client.read_resource(f"keepwhole://artifact/{kept.artifact_id}")).contents
+            assert (resource.blob, resource.mime_type) == (PIXEL, "image/png")
 
     run(work())
 

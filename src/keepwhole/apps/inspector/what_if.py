@@ -38,6 +38,8 @@ from keepwhole.wire.request_body import read_request
 EVERYTHING = "everything"
 """Sends all results whole: no policy, the setting `mode: off`."""
 _TRUNCATION = ("inline_limit", "head_ratio")
+_CHOICES = {"auto.arguments": ("off", "old")}
+"""The settings that are one of a few words; all others are numbers."""
 _MOST = 8_000_000
 """Characters of results up to which a session is replayed while somebody waits."""
 _CACHED = 2
@@ -184,7 +186,7 @@ def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:
     for key, value in cast("dict[str, Any]", given).items():
         group, _, rest = key.partition(".")
         if group == "auto":
-            auto = _with_number(auto, rest, value)
+            auto = _with_value(auto, rest, value)
         elif key.startswith("tools.truncation.") and rest.partition(".")[2] in _TRUNCATION:
             truncation = truncation.replace(**{rest.partition(".")[2]: value})
         else:
@@ -195,10 +197,15 @@ def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:
     )
 
 
-def _with_number(auto: AutoSettings, path: str, value: object) -> AutoSettings:
+def _with_value(auto: AutoSettings, path: str, value: object) -> AutoSettings:
     name, _, member = path.partition(".")
     if name not in AutoSettings.fields or isinstance(getattr(auto, name), Mapping) != bool(member):
-        raise UsageError(f"`auto.{path}` is no setting of one number.")
+        raise UsageError(f"`auto.{path}` is no setting of one value.")
+    choices = _CHOICES.get(f"auto.{name}")
+    if choices is not None:
+        if value not in choices:
+            raise UsageError(f"`auto.{path}` is {value!r}; give one of {', '.join(choices)}.")
+        return auto.replace(**{name: value})
     if isinstance(getattr(auto, name), bool):
         if value not in (0, 1):
             raise UsageError(f"`auto.{path}` is {value!r}; give true or false.")
@@ -233,7 +240,7 @@ def _as_dict(value: object) -> object:
 
 
 def policies(settings: Settings) -> dict[str, Any]:
-    """The policies, the presets and every number that can be tried."""
+    """The policies, the presets and every setting that can be tried."""
     sentences = _sentences(AutoSettings)
     rows: list[dict[str, Any]] = []
     for name in AutoSettings.fields:
@@ -256,7 +263,9 @@ def policies(settings: Settings) -> dict[str, Any]:
 
 
 def _row(key: str, default: object, explained: str) -> dict[str, Any]:
-    return {"key": key, "default": default, "explained": explained, "kind": "number", "choices": None}
+    choices = _CHOICES.get(key)
+    kind = "number" if choices is None else "choice"
+    return {"key": key, "default": default, "explained": explained, "kind": kind, "choices": choices}
 
 
 def _sentences(kind: type) -> dict[str, str]:

@@ -17,6 +17,8 @@ from keepwhole.recall.answer import RecallAnswer
 from keepwhole.recall.names import GET_ARTIFACT
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
+from keepwhole.wire.mcp import MCP
+from keepwhole.wire.media import encoded
 
 SCHEME = "keepwhole://artifact/"
 TEMPLATE: dict[str, Any] = {
@@ -65,9 +67,10 @@ def shown_items(shown: KeptResult, version: str) -> list[dict[str, Any]]:
 
 
 async def recall(session: Session, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a call of one of our recall tools."""
+    """The result of a call of one of our recall tools; an image or a sound comes as one."""
     answer: RecallAnswer = await session.acall_tool(name, arguments)
-    return {"content": [text_item(answer.content)], "isError": answer.is_error}
+    media = [] if answer.media is None else [MCP.media_part(answer.media)]
+    return {"content": [text_item(answer.content), *media], "isError": answer.is_error}
 
 
 async def read_artifact(session: Session, uri: str) -> dict[str, Any]:
@@ -80,4 +83,6 @@ async def read_artifact(session: Session, uri: str) -> dict[str, Any]:
     answer: RecallAnswer = await session.acall_tool(GET_ARTIFACT, arguments)
     if answer.is_error:
         raise MCPError(code=INVALID_PARAMS, message=answer.content)
+    if answer.media is not None:
+        return {"contents": [{"uri": uri, "mimeType": answer.media.media_type, "blob": encoded(answer.media.data)}]}
     return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text_item(answer.content)["text"]}]}

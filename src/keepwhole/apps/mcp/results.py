@@ -1,6 +1,7 @@
-"""One result of another server: every text in it is kept whole, and what is returned is within budget.
+"""One result of another server: every text, image and sound in it is kept whole, and what is returned is within budget.
 
-Owns: what becomes of texts and structured content. Images, audio, links and embedded resources are not touched.
+Owns: what becomes of texts and structured content. Images, audio and files that are embedded as bytes are kept and
+returned as they came; links and embedded texts are not touched.
 Must not know: servers, clients.
 """
 
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple, cast
 from keepwhole.apps.mcp.recall_tools import shown_items
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
+from keepwhole.wire.content import fields_of
+from keepwhole.wire.media import read_media
 
 
 class Kept(NamedTuple):
@@ -26,6 +29,9 @@ class Kept(NamedTuple):
         failed = bool(result.get("isError"))
         content: list[Any] = list(result.get("content") or [])
         texts = [text for item in content if (text := _text_of(item)) is not None]
+        for media in filter(None, map(read_media, map(fields_of, content))):
+            if not media.facts.is_reference:
+                await self.session.akeep(self.tool, self.arguments, media.body(), is_error=failed)
         if _too_many(texts, self._limit()):
             content = await self._together(content, texts, failed)
         else:
