@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from keepwhole.canonical.message import Call, Message, ResultText
+from keepwhole.canonical.media import Media
+from keepwhole.canonical.message import Call, MediaPart, Message, ResultText
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.policy import Choice, Situation
 from keepwhole.policies.transcript import Name, Transcript
@@ -33,6 +34,20 @@ def add_step(
     )
     if named:
         made.items[-1].name = Name(f"trace_{call_id}", f"art_{call_id}")
+
+
+def image_result(call_id: str, number: int) -> ResultText:
+    """A screenshot that a call returned; with another number another one."""
+    media = Media("image/png", 150_000, bytes([number]) * 32, 1280, 800)
+    return ResultText(call_id, ("content", 0), media.description, media=MediaPart(media, "", {"type": "text"}))
+
+
+def add_image(made: Transcript, number: int) -> None:
+    """One more step: a call, and a screenshot that it returned."""
+    call_id = f"call_{made.steps + 1}"
+    made.extend([Message("assistant", calls=(Call(call_id, "screenshot", "{}"),))])
+    made.extend([Message("tool", returned=(image_result(call_id, number),))])
+    made.items[-1].name = Name(f"trace_{call_id}", f"art_{call_id}")
 
 
 def by_number(choices: list[Choice]) -> dict[int, Choice]:

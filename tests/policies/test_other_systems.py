@@ -16,11 +16,13 @@ from keepwhole.policies.other_systems import (
     HalfWatermark,
     LangChain,
     Masked,
+    NewestImages,
     Pruned,
     peer_named,
 )
 from keepwhole.policies.policy import Choice, Policy, Situation, sent_tokens, shown_text
 from keepwhole.policies.transcript import Transcript
+from tests.policies.builders import image_result
 
 SITUATION = Situation(DEFAULT.replace(window=20_000))
 K = "word line\n" * 350
@@ -264,7 +266,19 @@ def test_all_but_everything_do_something_in_a_long_conversation() -> None:
         for messages in script():
             run.send(*messages)
         idle += [] if run.decided else [name]
-    assert idle == ["everything"]
+    assert idle == ["everything", "newest_images"], "the conversation has no images"
+
+
+def screenshot(number: int) -> list[Message]:
+    """A call, and an image that it returned."""
+    called, result = step(number)
+    return [called, result._replace(returned=(image_result(f"call {number}", number),))]
+
+
+def test_the_oldest_images_go_in_chunks_and_texts_stay() -> None:
+    run = Run(NewestImages("newest_images", keep=3, chunk=4))
+    gone = [run.send(*screenshot(2 * number), *step(2 * number + 1)) for number in range(11)]
+    assert gone == [[]] * 6 + [[0, 2, 4, 6]] + [[]] * 3 + [[8, 10, 12, 14]]
 
 
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:

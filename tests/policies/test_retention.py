@@ -28,7 +28,7 @@ from keepwhole.standalone.context_window import (
 from keepwhole.standalone.retention import ToolResultRetentionPolicy
 from keepwhole.truncation.cut import TextSource, decode_cut, encode_cut, render, whole
 from keepwhole.truncation.edges import joined
-from tests.policies.builders import SITUATION, add_step, by_number, transcript
+from tests.policies.builders import SITUATION, add_image, add_step, by_number, transcript
 from tests.promises.texts import texts
 
 LONG = "\n".join(f"line {number}" for number in range(200))
@@ -245,3 +245,15 @@ def test_one_more_step_changes_nothing_that_was_sent_before(given_texts: list[st
         decided |= new
     for item, sent in zip(made.items, before, strict=False):
         assert shown_text(item, decided.get(item.number)) in (sent, shown_text(item, aged(made).get(item.number)))
+
+
+def test_an_old_image_becomes_one_line_that_says_what_it_was_and_how_to_get_it() -> None:
+    made = transcript()
+    for number in range(4):
+        add_image(made, number)
+    decided = aged(made)
+    assert sorted(decided) == [0, 1]
+    words = shown_text(made.items[0], decided[0])
+    assert words.startswith("image/png 1280x800, 146.5 KB")
+    assert 'get_task_trace(traceId="trace_call_1")' in words
+    assert decided[0].tokens < made.items[0].tokens

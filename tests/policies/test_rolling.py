@@ -23,7 +23,7 @@ from keepwhole.standalone.rolling import (
     truncate_old_tool_outputs,
     truncate_tool_result,
 )
-from tests.policies.builders import SITUATION, add_step, by_number, chat, contents, transcript
+from tests.policies.builders import SITUATION, add_image, add_step, by_number, chat, contents, transcript
 from tests.promises.texts import texts
 
 OLD = "".join(f"row {number} of a table with words\n" for number in range(40))
@@ -418,3 +418,16 @@ def test_as_a_policy_all_before_the_oldest_change_is_sent_again_unchanged(result
         decided |= new
         for item in made.items:
             assert item.number in new or shown_text(item, decided.get(item.number)) == before[item.number]
+
+
+def test_an_image_becomes_the_placeholder_when_it_is_old_and_is_never_cut() -> None:
+    made = transcript()
+    for number in range(8):
+        add_image(made, number)
+    policy = Rolling(RollingContext(max_age=5, max_tokens_per_output=100))
+    assert policy.arrive(made, made.items, {}) == []
+    decided = by_number(policy.age(made, {}, SITUATION))
+    assert [shown_text(made.items[number], choice) for number, choice in decided.items()] == [
+        "[content truncated - 7 steps ago]",
+        "[content truncated - 6 steps ago]",
+    ]

@@ -96,6 +96,23 @@ class ClearToolUses(Everything):
         return batch if _tokens_freed(older, batch) >= self.clear_at_least else []
 
 
+class NewestImages(Everything):
+    """Clears all but the newest images, a chunk at a time, so that the cache is not lost at every step.
+
+    As the loop of Anthropic's computer-use demo does (`_maybe_filter_to_n_most_recent_images` with
+    `only_n_most_recent_images` and `min_removal_threshold`); it removes the images, here a few words stand for them.
+    """
+
+    keep: int = 3
+    chunk: int = 10
+
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
+        """Return choices that clear the oldest images: as many whole chunks as are over `keep`."""
+        images = [item for item in transcript.items if item.media is not None and _is_open(item, decided)]
+        many = max(0, len(images) - self.keep) // self.chunk * self.chunk
+        return [_clear(item, "[image removed]", "images") for item in images[:many]]
+
+
 class LangChain(Everything):
     """Clears all but the newest results at every call once the history is long.
 
@@ -196,6 +213,7 @@ PEERS: dict[str, Callable[[], Policy]] = {
     "opencode": lambda: Pruned("opencode"),
     "opencode_user_turns": lambda: Pruned("opencode_user_turns", turns=2),
     "half_watermark": lambda: HalfWatermark("half_watermark"),
+    "newest_images": lambda: NewestImages("newest_images"),
 }
 """The policies by the names that settings and reports use."""
 
