@@ -89,6 +89,16 @@ def test_a_bomb_that_is_unpacked_at_once_takes_more_memory(tmp_path: Path) -> No
     assert _peak(Cli(tmp_path), "-c", unpack, str(bomb)) > LITTLE
 
 
+def test_nothing_is_read_of_a_bomb_though_its_first_lines_are_a_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "ALWAYS_UNPACKED", MB)
+    (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(line(1) + line(2) * (4 * MB // len(line(2))), 9))
+    found, (unread,) = read(tmp_path / "bomb.jsonl.gz")
+    assert found == []
+    assert unread.why == "the packed file unpacks to more than 100 times its size"
+
+
 def test_a_log_that_packs_well_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(line(1) * 2_000, 9))
     found, unread = read(tmp_path / "x.jsonl.gz")

@@ -1,13 +1,18 @@
 """A pattern inside one result: literal or RE2, bounded in length and in time."""
 
+import re
 import time
+from functools import partial
 
 import pytest
 
 from keepwhole import Session
 from keepwhole.config import Settings
-from keepwhole.recall import patterns
+from keepwhole.recall import grep, patterns
+from keepwhole.recall.answer import RecallCall
+from keepwhole.recall.grep import GrepQuery
 from keepwhole.recall.patterns import ExpressionFinder, Finder, LiteralFinder
+from keepwhole.recall.ranges import CharRange
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import bytes_reader
 from keepwhole.testing import printed_calls
@@ -133,6 +138,20 @@ def test_a_search_that_runs_out_of_time_says_how_far_it_got_and_continues_there(
     assert scan.is_over
     assert 0 < scan.reached < 3_000_000
     assert Scan(reader, LiteralFinder(b"needle"), 3_000_006).find(scan.reached) == (3_000_000, 3_000_006)
+
+
+def test_an_answer_whose_time_was_up_names_the_character_to_go_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, start, found = bytes_reader(("é" * 2_000_000 + "needle").encode()), 0, list[str]()
+    while start is not None:
+        ticks = iter(range(10_000))
+        monkeypatch.setattr(grep, "Scan", partial(Scan, seconds=10, clock=lambda ticks=ticks: float(next(ticks))))
+        answer = grep.grep(reader, RecallCall("art_1_x"), GrepQuery("needle"), CharRange(start, None), 2_000)
+        found.append(re.sub(r"[\d,]{5,}", "#", answer))
+        (start,) = [call.arguments.get("start_char") for call in printed_calls(answer)] or [None]
+    whole = "in 1 lines, # characters"
+    call = 'get_artifact(id="art_1_x", pattern="needle", start_char=#)'
+    assert set(found[:-1]) == {f"[no match {whole}; looked at up to character #; next: {call}]"}
+    assert found[-1].endswith(f"needle\n[1 match shown {whole}, all there are]")
 
 
 def test_a_hostile_literal_in_a_hostile_text_takes_no_time() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.policy import Situation
+from keepwhole.record.bills import Billing
 from tests.record.billed_conversation import EAGER, BilledConversation, count_markers
 from tests.upstream.bills import Bills
 
@@ -200,6 +201,39 @@ def test_bills_that_are_not_about_the_request_correct_nothing() -> None:
         usage = {"prompt_tokens": 20 * number, "completion_tokens": 1}
         exchange.learn_bill(200, json.dumps({"usage": usage}).encode(), complete=True)
         assert talk.billing.scale(talk.agent.model) == 1.0
+
+
+@pytest.mark.parametrize(("estimated", "scale"), [(0, 1.0), (499, 1.0), (500, 2.0), (5_000, 2.0)])
+def test_a_bill_for_fewer_than_500_estimated_tokens_corrects_nothing(estimated: int, scale: float) -> None:
+    assert _scale_after([(estimated, 2 * estimated)]) == scale
+
+
+@pytest.mark.parametrize(
+    ("ratios", "scale"),
+    [
+        ((1.5,), 1.5),
+        ((9.0,), 3.0),
+        ((1.5, 2.5), 2.0),
+        ((0.8,), 1.0),
+        ((0.8,) * 4, 1.0),
+        ((0.8,) * 5, 0.8),
+        ((0.8, 0.8, 0.8, 0.8, 0.96), 0.832),
+        ((0.8, 0.8, 0.8, 0.8, 0.97), 1.0),
+        ((2.0, 0.59), 1.0),
+        ((2.0, 0.6), 1.3),
+        ((9.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1.0),
+    ],
+)
+def test_more_room_is_believed_after_five_bills_that_agree_and_less_room_at_once(
+    ratios: tuple[float, ...], scale: float
+) -> None:
+    assert _scale_after([(10_000, round(10_000 * ratio)) for ratio in ratios]) == pytest.approx(scale)
+
+
+def _scale_after(bills: list[tuple[int, int]]) -> float:
+    billing = Billing("s", lambda: 0.0, lambda _: DEFAULT)
+    billing.learn_scale(("m", estimated, billed) for estimated, billed in bills)
+    return billing.scale("m")
 
 
 def test_corrections_are_by_model() -> None:

@@ -292,3 +292,20 @@ def test_the_page_says_how_much_was_hidden_and_what_other_policies_did() -> None
     assert "Under 7 other policies" in text
     assert "Sending everything is 100%. Below a share stands its 95% interval." in text
     assert "SESSION_TTL_SECONDS" in text
+
+
+@pytest.mark.parametrize(
+    ("used", "words"),
+    [
+        (None, "uses not counted"),
+        (0, "never used again"),
+        (1, "used once"),
+        (2, "used 2 times"),
+        (1_200, "used 1,200 times"),
+    ],
+)
+def test_a_result_says_how_often_it_was_used(used: int | None, words: str) -> None:
+    report = reports.full()
+    for result in report["results"]:
+        result["used"] = used
+    assert f" · {words}" in read(report).words

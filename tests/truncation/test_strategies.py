@@ -44,6 +44,14 @@ def test_a_cut_text_is_never_longer_than_its_budget(name: str, text: str, budget
     assert len(shown) <= budget or not kept_chars(cut)
 
 
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@pytest.mark.parametrize("text", ["x" * 50, "a\n" * 40, "a,b\n1,2\n3,4\n", '{"a": [1, 2]}', "<a><b/></a>"], ids=repr)
+def test_a_text_as_long_as_its_budget_is_not_cut(name: str, text: str) -> None:
+    cut, shown = cut_by(name, text, len(text))
+    assert not cut.gaps
+    assert shown == text
+
+
 @given(names, texts, budgets)
 def test_a_text_within_its_budget_is_not_cut(name: str, text: str, extra: int) -> None:
     cut, _ = cut_by(name, text, len(text) + extra)
