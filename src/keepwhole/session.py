@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from keepwhole import config
 from keepwhole.async_calls import LoopChunks, twin
+from keepwhole.canonical.media import MediaBytes, media_of
 from keepwhole.errors import UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.recall.links import Recall
 from keepwhole.recall.names import OFFERED
-from keepwhole.record.arrival import keep_output
+from keepwhole.record.arrival import NewResult, keep_media, keep_output
 from keepwhole.record.display import Display
 from keepwhole.record.kept_result import ExitCode, KeptResult
 from keepwhole.record.session_reader import SessionReader, check_name
@@ -45,6 +46,15 @@ class KeepOptions(TypedDict, total=False):
     query_id: str | None
     question: str | None
     on_trouble: Literal["show", "raise"]
+
+
+class MediaOptions(TypedDict, total=False):
+    """What `keep_media` may be told of a result."""
+
+    call_id: str | None
+    is_error: bool
+    turn: int | None
+    task_id: str | None
 
 
 class ViewOptions(TypedDict, total=False):
@@ -173,6 +183,24 @@ class Session(SessionReader):
         fields: dict[str, Any] = {**options, "call_id": own_id if own_id is not None else call_id}
         result = self.writer.new_result(tool, given, **fields)
         return keep_output(self.writer, result, output, self._display.show, exit_code, on_trouble)
+
+    def keep_media(
+        self, tool: str, arguments: object, media: Iterable[MediaBytes], **options: Unpack[MediaOptions]
+    ) -> list[str]:
+        """Store images, documents and other bytes of a result that are shown as they came; return their artifact ids.
+
+        Each is a result of its own, beside the text that `keep` stores. One that cannot be stored is left out.
+        """
+        results = [
+            NewResult(
+                self.writer.new_result(
+                    tool, arguments, **options, **media_of(each.data, each.media_type).header_fields
+                ),
+                each.data,
+            )
+            for each in media
+        ]
+        return [result.artifact_id for result in keep_media(self.writer, results)] if results else []
 
     # View
 
@@ -311,6 +339,7 @@ class Session(SessionReader):
     def _keep_any(self, tool_or_call: Any, arguments: Any, output: Any, **options: Unpack[KeepOptions]) -> KeptResult:
         return self.keep(tool_or_call, arguments, output, **options)
 
+    akeep_media = twin(keep_media)
     aview = twin(view)
     aprojection = twin(projection)
     ahydrate = twin(hydrate)

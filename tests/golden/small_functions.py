@@ -22,7 +22,7 @@ _FUNCTIONS = """
 apps.cli.parser: module_of
 apps.cli.replay_screen: format_count
 apps.cli.screen: safe line plural
-apps.hooks.payload: mapping text texts
+apps.hooks.payload: mapping text read_blocks
 apps.inspector.headers: attachment
 apps.inspector.raw: parse_range
 apps.inspector.routes: find_route

@@ -38,6 +38,10 @@ class MediaPart(NamedTuple):
     detail: str = ""
     """How closely the client wants it looked at, where its provider's tokens depend on that."""
 
+    def __hash__(self) -> int:
+        """By its bytes: the part of text beside them is a mapping, which has no hash."""
+        return hash((self.facts.media_type, self.facts.digest))
+
     def body(self) -> bytes:
         """The bytes that are kept: the decoded base64, or the reference."""
         return encode(self.source)[0] if self.facts.is_reference else binascii.a2b_base64(base64_in(self.source))

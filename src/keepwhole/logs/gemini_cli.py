@@ -90,7 +90,20 @@ def _content(content: object, parts: Iterable[Mapping[str, Any]]) -> list[dict[s
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     text = [{"type": "text", "text": part["text"]} for part in parts if "text" in part and not part.get("thought")]
-    return text + [{"type": "image"} for part in parts if "inlineData" in part or "fileData" in part]
+    return text if any("functionResponse" in part for part in parts) else text + _media(parts)
+
+
+def _media(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the blocks of images and documents among these parts."""
+    blocks: list[dict[str, Any]] = []
+    for part in parts:
+        inside, named = fields_of(part.get("inlineData")), fields_of(part.get("fileData"))
+        source = {"type": "base64", "media_type": inside.get("mimeType"), "data": inside.get("data")}
+        if inside or named:
+            mime = text_of((inside or named).get("mimeType"))
+            kind = "audio" if mime.startswith("audio/") else "document" if mime == "application/pdf" else "image"
+            blocks.append({"type": kind, "source": source if inside else {"type": "url", "url": named.get("fileUri")}})
+    return blocks
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,17 +111,22 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _results(parts: Iterable[Mapping[str, Any]], answered: set[str], outputs: SavedOutputs) -> Message:
+    """Return the results among these parts; images stand behind the result that they belong to, or inside of it."""
     blocks: list[dict[str, Any]] = []
+    content: list[dict[str, Any]] = []
     for part in parts:
+        content += _media([part])
         returned = fields_of(part.get("functionResponse"))
         call_id, response = text_of(returned.get("id")), fields_of(returned.get("response"))
+        content = [] if returned else content
         if returned and call_id not in answered:
             answered.update([call_id] if call_id else [])
             text = json_text(response.get("output", response.get("error", response)))
             if text.startswith(_TOO_LARGE) and (named := _SAVED_TO.search(text)):
                 text = outputs.restore(call_id, text, named[1])
-            failed = "error" in response
-            blocks.append({"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": failed})
+            failed, media = "error" in response, _media(map(fields_of, parts_of(returned.get("parts"))))
+            content = [{"type": "text", "text": text}, *media]
+            blocks.append({"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": failed})
     return decode_logged({"role": "user", "content": blocks})
 
 

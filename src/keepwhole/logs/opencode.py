@@ -78,7 +78,7 @@ class _Session:
         more = fields_of(state.get("metadata"))
         if more.get("truncated") is True and not failed:
             text = self._outputs.restore(text_of(part.get("callID")), text, more.get("outputPath"))
-        media = [{"type": "image"} for _ in parts_of(state.get("attachments"))]
+        media = [_media(fields_of(part)) for part in parts_of(state.get("attachments"))]
         content = [{"type": "text", "text": text}, *media]
         return {"type": "tool_result", "tool_use_id": part.get("callID"), "content": content, "is_error": failed}
 
@@ -108,7 +108,16 @@ def _text(part: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _file(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return an image block; a text file is repeated as a text part, so it gives none here."""
-    return [] if text_of(part.get("mime")).startswith(("text/", "application/x-directory")) else [{"type": "image"}]
+    return [] if text_of(part.get("mime")).startswith(("text/", "application/x-directory")) else [_media(part)]
+
+
+def _media(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the block of an attachment, whose `url` has its bytes or names it."""
+    kind, _, data = text_of(part.get("url")).partition(";base64,")
+    is_inside = kind.startswith("data:")
+    source = {"type": "base64", "media_type": kind[5:], "data": data} if is_inside else {"type": "url", "url": kind}
+    is_document = text_of(part.get("mime")) == "application/pdf"
+    return {"type": "document" if is_document else "image", "source": source}
 
 
 def _call(part: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -138,6 +138,20 @@ def keep_output(
     return kept
 
 
+def keep_media(writer: SessionWriter, results: Sequence[NewResult]) -> list[Result]:
+    """Store images and other bytes that are shown as they came; return the results on record.
+
+    Of what cannot be stored nothing is hidden, so the failure is counted and logged, and not raised.
+    """
+    try:
+        added = add_results(writer, results)
+    except StoreError as error:
+        writer.metrics.observe_unstored()
+        events.log_unstored(writer.name, results[0].result.tool, type(error).__name__)
+        return []
+    return [entry.header for entry in added.entries if isinstance(entry.header, Result)]
+
+
 def _store_and_show(
     writer: SessionWriter, result: Result, output: Output, show: Show, exit_code: ExitCode
 ) -> tuple[KeptResult, list[Entry]]:

@@ -15,7 +15,8 @@ from keepwhole.apps.hooks.install import install, installed, target, uninstall
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.testing import printed_calls
-from tests.apps.hooks.server import TABLE
+from tests.apps.hooks.server import TABLE, picture
+from tests.canonical.pictures import png
 from tests.clients.drive import claude, codex, drive, opencode, start_opencode
 from tests.clients.upstream import AGENT, results, upstream
 
@@ -123,6 +124,61 @@ def test_claude_code_takes_our_replacement_of_every_tool_that_has_a_shape(tmp_pa
     assert kept(tmp_path, session, "mcp__big__table") == TABLE
     assert kept(tmp_path, session, "Glob").count(".txt") == 100
     assert kept(tmp_path, session, "content").count("alpha") == 200
+
+
+def kept_media(home: Path) -> list[tuple[str, str, bytes]]:
+    """Every image and document on record: its tool, its type and its bytes."""
+    store = SqliteStore(str(home / ".keepwhole"))
+    found: list[tuple[str, str, bytes]] = []
+    for info in store.sessions():
+        for row in store.rows(info.name, kind="result"):
+            if result_of(row).media_type != "text/plain":
+                with store.open(body_of(row)) as reader:
+                    found.append((result_of(row).tool, result_of(row).media_type, reader.read()))
+    store.close()
+    return found
+
+
+def test_images_that_claude_code_reads_and_gets_are_kept_and_still_sent(tmp_path: Path) -> None:
+    install(target("claude-code", "user", {}, str(tmp_path)))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.png").write_bytes(png(300, 200, 3))
+    server = {"type": "stdio", "command": sys.executable, "args": [str(Path(__file__).parent / "server.py")]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"big": server}}))
+    more = ["--mcp-config", str(tmp_path / "mcp.json"), "--strict-mcp-config"]
+    log: list[Any] = []
+    reading = ("Read", {"file_path": str(tmp_path / "work" / "a.png")})
+    with upstream([(reading,), (("mcp__big__shot", {}),)], log) as port:
+        claude(tmp_path, port, PROMPT, *more, tools="Bash,Read,mcp__big", **ENVIRON)
+    assert kept_media(tmp_path) == [
+        ("Read", "image/png", png(300, 200, 3)),
+        ("mcp__big__shot", "image/png", picture()),
+    ]
+    sent = json.dumps(log[-1]["messages"])
+    assert sent.count('"type": "image"') == 2
+    assert "[Artifact: art_" in results(log[-1]["messages"])[-1], "the table beside the image is cut"
+
+
+def test_an_image_that_codex_views_is_kept_and_still_sent(tmp_path: Path) -> None:
+    install(target("codex", "user", {}, str(tmp_path)))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.png").write_bytes(png(300, 200, 3))
+    log: list[Any] = []
+    with upstream([(("view_image", {"path": str(tmp_path / "work" / "a.png")}),)], log) as port:
+        codex(tmp_path, port, PROMPT, "--dangerously-bypass-hook-trust", **ENVIRON)
+    assert kept_media(tmp_path) == [("view_image", "image/png", png(300, 200, 3))]
+    assert '"input_image"' in json.dumps(log[-1]["input"])
+
+
+def test_an_image_that_opencode_reads_is_kept_and_still_shown(tmp_path: Path) -> None:
+    install(target("opencode", "user", {}, str(tmp_path)))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.png").write_bytes(png(300, 200, 3))
+    log: list[Any] = []
+    with upstream([(("read", {"filePath": str(tmp_path / "work" / "a.png")}),)], log) as port:
+        opencode(tmp_path, port, "run", "--format", "json", "-m", "fake/m1", PROMPT, **ENVIRON)
+    assert kept_media(tmp_path) == [("read", "image/png", png(300, 200, 3))]
+    assert results(log[-1]["messages"]) == ["Image read successfully"]
 
 
 def test_claude_code_is_told_after_compaction_where_earlier_results_are(tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from keepwhole.apps.hooks.payload import (
     ToolReturn,
     boundary,
     mapping,
+    read_blocks,
     text,
-    texts,
     tool_return,
+    untried_return,
 )
+from keepwhole.wire.embedded_media import read_data_url, take_out
 
 EVENTS = ("PostToolUse", "PostToolUseFailure", "PreCompact", "SessionStart")
 _RETURNED = "PostToolUse"
@@ -39,7 +41,7 @@ def parse(event: Json) -> HookPayload:
 
 def _returned(event: Json) -> ToolReturn:
     tool, response = str(event.get("tool_name", "")), event.get("tool_response")
-    shape = _mcp if tool.startswith("mcp__") else _SHAPES.get(tool, _other)
+    shape = _mcp if tool.startswith("mcp__") else _SHAPES.get(tool, untried_return)
     return shape(event, response)
 
 
@@ -52,8 +54,11 @@ def _bash(event: Json, response: object) -> ToolReturn:
     """Of a long output the client gives the beginning, and the path of the whole."""
     given = mapping(response)
     output, errors = given.get("stdout"), given.get("stderr")
-    if not isinstance(output, str) or not isinstance(errors, str) or given.get("isImage"):
-        return _other(event, response)
+    if not isinstance(output, str) or not isinstance(errors, str):
+        return untried_return(event, response)
+    if given.get("isImage"):
+        image = read_data_url(output)
+        return untried_return(event, response) if image is None else tool_return(event, errors, media=(image,))
     rest = {key: value for key, value in given.items() if not key.startswith("persistedOutput")}
     joined = f"{output}\n{errors}" if output and errors else output or errors
     return tool_return(
@@ -75,8 +80,14 @@ def _read(event: Json, response: object) -> ToolReturn:
         known = {"filePath": file.get("filePath", ""), "startLine": first}
         return tool_return(event, json.dumps(given), replace=_with(_page(known)), numbered=True, unchanged=True)
     if given.get("type") != "text" or not isinstance(content, str):
-        return _other(event, response)
+        return _read_media(event, given)
     return tool_return(event, content, replace=_with(_page(file)), numbered=True)
+
+
+def _read_media(event: Json, given: Json) -> ToolReturn:
+    """An image, or pages: of these the model sees nothing else. Of a notebook it sees the cells too."""
+    media = take_out(given).media if given.get("type") in ("image", "pdf", "parts") else ()
+    return tool_return(event, "", media=media) if media else untried_return(event, given)
 
 
 def _page(file: Json) -> Callable[[str], Json]:
@@ -97,7 +108,7 @@ def _grep(event: Json, response: object) -> ToolReturn:
         replace = _with(lambda words: {**found, "content": words})
         return tool_return(event, "\n".join(names), replace=replace, most=_GREP_MOST)
     if not isinstance(content, str):
-        return _other(event, response)
+        return untried_return(event, response)
     return tool_return(event, content, replace=_with(lambda words: {**given, "content": words}), most=_GREP_MOST)
 
 
@@ -105,7 +116,7 @@ def _glob(event: Json, response: object) -> ToolReturn:
     given = mapping(response)
     names = _names(given)
     if names is None:
-        return _other(event, response)
+        return untried_return(event, response)
     replace = _with(lambda words: {**given, "filenames": words.split("\n")})
     return tool_return(event, "\n".join(names), replace=replace)
 
@@ -120,16 +131,11 @@ def _names(given: Json) -> list[str] | None:
 def _mcp(event: Json, response: object) -> ToolReturn:
     if isinstance(response, str):
         return tool_return(event, response, replace=_with(lambda words: words), most=_MCP_MOST)
-    words = texts(response)
-    if words is None:
-        return _other(event, response)
-    replace = _with(lambda shown: [{"type": "text", "text": shown}])
-    return tool_return(event, "\n".join(words), replace=replace, most=_MCP_MOST)
-
-
-def _other(event: Json, response: object) -> ToolReturn:
-    """A result of a shape that was not tested: kept, never replaced."""
-    return tool_return(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
+    blocks = read_blocks(response)
+    if blocks is None:
+        return untried_return(event, response)
+    replace = _with(lambda shown: [{"type": "text", "text": shown}, *blocks.others])
+    return tool_return(event, blocks.text, replace=replace, most=_MCP_MOST, media=blocks.media)
 
 
 _Shape: TypeAlias = Callable[[Json, object], ToolReturn]

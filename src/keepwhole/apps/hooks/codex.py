@@ -9,7 +9,17 @@ Must not know: the record, files, what is cut.
 import json
 from collections.abc import Iterable
 
-from keepwhole.apps.hooks.payload import HookPayload, Json, ToolReturn, boundary, mapping, text, texts, tool_return
+from keepwhole.apps.hooks.payload import (
+    HookPayload,
+    Json,
+    ToolReturn,
+    boundary,
+    mapping,
+    read_blocks,
+    text,
+    tool_return,
+    untried_return,
+)
 
 EVENTS = ("PostToolUse", "PreCompact", "SessionStart")
 _CUT = "Warning: truncated output (original token count: "
@@ -64,11 +74,11 @@ def _logged(call_id: str, transcript: Iterable[bytes]) -> Json:
 
 
 def _other(event: Json) -> ToolReturn:
-    """The result of another tool; one that is not text is only kept."""
+    """The result of another tool; one that is not text is only kept: a replacement would take its images away."""
     response = event.get("tool_response")
     given = mapping(response)
-    words = texts(given.get("content"))
-    if words is None or given.get("structuredContent"):
-        return tool_return(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
-    is_error = bool(given.get("isError"))
-    return tool_return(event, "\n".join(words), is_error=is_error, replace=_replacement)
+    blocks = read_blocks(given.get("content", response))
+    if blocks is None or given.get("structuredContent"):
+        return untried_return(event, response)
+    replace = None if blocks.media else _replacement
+    return tool_return(event, blocks.text, is_error=bool(given.get("isError")), replace=replace, media=blocks.media)

@@ -61,7 +61,7 @@ export const Keepwhole = async ({ directory }) => ({
         output: output.output,
         metadata: output.metadata,
         may_read: mayRead,
-        attachments: Boolean(output.attachments && output.attachments.length),
+        attachments: output.attachments ?? [],
       },
       directory,
     )

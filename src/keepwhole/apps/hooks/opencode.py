@@ -6,6 +6,7 @@ Must not know: the record, files, what is cut.
 """
 
 from keepwhole.apps.hooks.payload import Boundary, HookPayload, Json, ToolReturn, mapping, text
+from keepwhole.wire.embedded_media import take_out
 
 
 def parse(event: Json) -> HookPayload:
@@ -25,6 +26,7 @@ def parse(event: Json) -> HookPayload:
         file=text(metadata.get("outputPath")) if metadata.get("truncated") else None,
         exit_code=code if isinstance(code, int) else None,
         replace=None if event.get("attachments") or event.get("may_read") is False else _replacement,
+        media=take_out(event.get("attachments")).media,
     )
 
 

@@ -4,8 +4,12 @@ Owns: the types on which the clients' parsers and the code that runs them agree.
 Must not know: any client, files, the record.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
+
+from keepwhole.canonical.message import MediaPart
+from keepwhole.wire.embedded_media import take_out
 
 Json: TypeAlias = dict[str, Any]
 Replace: TypeAlias = Callable[[str], Json]
@@ -36,6 +40,8 @@ class ToolReturn(NamedTuple):
     """Whether the client only reported that an earlier result is still valid."""
     reads_back: bool = False
     """Whether the call reads a stored result."""
+    media: tuple[MediaPart, ...] = ()
+    """Images, documents and other bytes in the result, which the client shows as they are."""
 
 
 class Boundary(NamedTuple):
@@ -60,12 +66,24 @@ def text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def texts(blocks: object) -> list[str] | None:
-    """The texts of MCP content blocks; None where one of them is not text."""
+class Blocks(NamedTuple):
+    """Content blocks of a result: their texts, and the others, which are images, documents and the like."""
+
+    text: str
+    others: list[object]
+    media: tuple[MediaPart, ...]
+
+
+def read_blocks(blocks: object) -> Blocks | None:
+    """The texts and images of MCP content blocks; None where one of them is neither."""
     if not isinstance(blocks, list):
         return None
-    found = [_text_of(block) for block in cast("list[object]", blocks)]
-    return [one for one in found if one is not None] if None not in found else None
+    given = [(block, _text_of(block)) for block in cast("list[object]", blocks)]
+    others = [block for block, words in given if words is None]
+    if not all(take_out(block).media for block in others):
+        return None
+    words = "\n".join(words for _, words in given if words is not None)
+    return Blocks(words, others, take_out(others).media)
 
 
 def _text_of(block: object) -> str | None:
@@ -84,6 +102,14 @@ def tool_return(event: Json, output: str, **more: Any) -> ToolReturn:
         agent=text(event.get("agent_id")),
         **more,
     )
+
+
+def untried_return(event: Json, response: object, **more: Any) -> ToolReturn:
+    """A result of a shape for which no replacement is known: kept, its images as bytes and the rest as JSON text."""
+    if isinstance(response, str):
+        return tool_return(event, response, **more)
+    left, media = take_out(response)
+    return tool_return(event, json.dumps(left, ensure_ascii=False), media=media, **more)
 
 
 def boundary(event: Json) -> Boundary | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from keepwhole.apps.hooks.payload import Boundary, Json, ToolReturn, mapping
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Result
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.config import Settings
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
@@ -88,6 +89,9 @@ def keep_result(context: HookContext, returned: ToolReturn) -> Json | None:
     if whole is None:  # the client's file is gone: the part at hand must not pass for the whole
         returned, whole = returned._replace(replace=None), returned.output
     with HookSession(context, returned) as session:
+        _keep_media(session, returned)
+        if returned.media and not whole:
+            return None
         shown = _keep(session, returned, whole)
     if returned.replace is None or shown.problem is not None:
         return None
@@ -122,6 +126,19 @@ def _keep(session: Session, returned: ToolReturn, output: str | bytes) -> KeptRe
         call_id=returned.call_id,
         is_error=returned.is_error,
         exit_code=returned.exit_code,
+        task_id=returned.agent,
+    )
+
+
+def _keep_media(session: Session, returned: ToolReturn) -> None:
+    """Keep the images and documents of a result, which the client shows as they are."""
+    media = [MediaBytes(part.facts.media_type, part.body()) for part in returned.media]
+    session.keep_media(
+        returned.tool,
+        returned.arguments,
+        media,
+        call_id=returned.call_id,
+        is_error=returned.is_error,
         task_id=returned.agent,
     )
 
