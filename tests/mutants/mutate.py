@@ -5,7 +5,9 @@ alone: what they say is no behavior that a test could notice. So are assertions,
 two sequences are equally long, and what a protocol declares, which no code runs.
 
 A small number becomes the next one, which is another count, place or limit. A large one is doubled: that 8,192 bytes
-are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise.
+are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise. An order
+that a clock decides is reversed: no test meets the one moment that divides `<` from `<=`. A -1 that is assigned stands
+for nothing, such as a file that is not open, which -2 does as well: it is left alone.
 """
 
 import ast
@@ -24,6 +26,8 @@ _COMPARED = {
     ast.In: "not in",
     ast.NotIn: "in",
 }
+_REVERSED = {ast.Lt: ">", ast.LtE: ">", ast.Gt: "<", ast.GtE: "<"}
+_CLOCKS = ("time.monotonic(", "time.time(", "time.perf_counter(", ".time()", "_clock()")
 _LARGE = 64
 """From here on a number is doubled."""
 _COMBINED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*"}
@@ -73,7 +77,8 @@ def _is_silent(node: ast.AST) -> bool:
     )
     is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
     is_assertion = isinstance(node, ast.keyword) and node.arg == "strict"
-    return is_docstring or is_hint or is_message or is_assertion or _is_declaration(node)
+    is_none = isinstance(node, ast.Assign) and ast.unparse(node.value) == "-1"
+    return is_docstring or is_hint or is_message or is_assertion or is_none or _is_declaration(node)
 
 
 def _is_declaration(node: ast.AST) -> bool:
@@ -90,7 +95,8 @@ def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[
         return source[start:stop].decode()
 
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        yield node, f"(({text(node.left)}) {_COMPARED[type(node.ops[0])]} ({text(node.comparators[0])}))"
+        compared = _REVERSED if type(node.ops[0]) in _REVERSED and _reads_clock(node) else _COMPARED
+        yield node, f"(({text(node.left)}) {compared[type(node.ops[0])]} ({text(node.comparators[0])}))"
     elif isinstance(node, ast.BinOp) and type(node.op) in _COMBINED and not isinstance(node.left, ast.Constant):
         yield node, f"(({text(node.left)}) {_COMBINED[type(node.op)]} ({text(node.right)}))"
     elif isinstance(node, ast.BoolOp):
@@ -108,6 +114,10 @@ def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[
         node, ast.AugAssign
     ):
         yield node, "pass"
+
+
+def _reads_clock(node: ast.Compare) -> bool:
+    return any(clock in ast.unparse(node) for clock in _CLOCKS)
 
 
 def _is_flat(node: ast.expr) -> bool:

@@ -69,6 +69,18 @@ def test_a_comparison_and_its_limit_are_broken() -> None:
     assert b"if ((len(text) < LIMIT) or (text)):" in lines
 
 
+def test_an_order_that_a_clock_decides_is_reversed() -> None:
+    source = b"late = time.monotonic() - began >= 0.1\nmany = count >= least\n"
+    found = [mutant.apply(source).splitlines()[mutant.line - 1] for mutant in mutants(source)]
+    assert b"late = ((time.monotonic() - began) < (0.1))" in found
+    assert b"many = ((count) > (least))" in found
+
+
+def test_a_number_that_stands_for_nothing_stays_as_it_is() -> None:
+    assert not list(mutants(b"fd = -1\n"))
+    assert len(list(mutants(b"last = found[-1]\n"))) == 1
+
+
 def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
     first = draw("a", 30)
     assert draw("a", 30) == first != draw("b", 30)
@@ -124,7 +136,7 @@ def test_where_few_ran_a_line_the_others_of_their_files_come_next() -> None:
 
 
 def test_to_a_constant_the_tests_that_ran_lines_with_its_name_are_the_closest() -> None:
-    ran = {"test_a__one": 'yield node, f"(({text(node.left)}) {_COMPARED', "test_b__two": "tree = ast.parse"}
+    ran = {"test_a__one": "compared = _REVERSED", "test_b__two": "tree = ast.parse"}
     assert _closest("_COMPARED =", **ran) == ["tests/test_a.py::one"]
 
 
