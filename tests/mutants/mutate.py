@@ -2,7 +2,8 @@
 
 A mutant changes what the code does and still parses. Texts for people, docstrings, imports and type hints are left
 alone: what they say is no behavior that a test could notice. So are assertions, and `strict=True`, which asserts that
-two sequences are equally long, and what a protocol declares, which no code runs.
+two sequences are equally long, `light=True`, which spares a store reading bodies that nobody asks for, and what a
+protocol declares, which no code runs.
 
 A small number becomes the next one, which is another count, place or limit. A large one is doubled: that 8,192 bytes
 are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise. An order
@@ -76,7 +77,7 @@ def _is_silent(node: ast.AST) -> bool:
         isinstance(node, ast.keyword) and node.arg == "total"
     )
     is_message = isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)
-    is_assertion = isinstance(node, ast.keyword) and node.arg == "strict"
+    is_assertion = isinstance(node, ast.keyword) and node.arg in ("strict", "light")
     is_none = isinstance(node, ast.Assign) and ast.unparse(node.value) == "-1"
     return is_docstring or is_hint or is_message or is_assertion or is_none or _is_declaration(node)
 

@@ -60,6 +60,7 @@ def test_a_small_number_becomes_the_next_one_and_a_large_one_is_doubled() -> Non
 
 
 def test_what_is_asserted_stays_as_it_is() -> None:
+    assert not list(mutants(b"light = rows(light=True)\n"))
     assert not list(mutants(b"assert 1 < 2\nfor one, two in zip(a, b, strict=True):\n    print\n"))
 
 

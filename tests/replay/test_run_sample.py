@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from array import array
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from keepwhole.replay.run_sample import FEWEST, batches, first_within, read_batch, sample_within
-from keepwhole.replay.survey import merge_survey, survey
+from keepwhole.replay.run_sample import FEWEST, batches, first_within, read_batch, sample_fixed, sample_within
+from keepwhole.replay.survey import LoggedRun, RunLocation, merge_survey, survey
 from tests.logs.test_duplicates import session
 from tests.replay.logs import logged, record, write
 
@@ -40,6 +42,31 @@ def test_a_rare_source_is_drawn_in_any_case(tmp_path: Path) -> None:
     records = [record(number) for number in range(60)] + [record(number, source="rare") for number in range(4)]
     drawn = sample_within(logged(write(tmp_path / "a.jsonl", records)), 10_000)
     assert sum(run.source == "rare" for run in drawn) == FEWEST
+
+
+def _runs(count: int, **fields: Any) -> list[LoggedRun]:
+    one = LoggedRun(RunLocation(Path("a"), 0), "one", "", "", 1, 1, "short", 1, 1, {}, "", array("Q"))
+    return [one._replace(digest=f"{number:04}", **fields) for number in range(count)]
+
+
+def test_a_sample_of_fixed_size_has_the_first_runs_of_each_source_and_length_by_digest() -> None:
+    lengths = [_runs(50, length=length) for length in ("short", "mid", "long")]
+    drawn = sample_fixed([run for runs in lengths for run in reversed(runs)])
+    assert Counter(run.length for run in drawn) == {"short": 12, "mid": 12, "long": 40}
+    assert [run.digest for run in drawn if run.length == "short"] == [f"{number:04}" for number in range(12)]
+    others = _runs(2, source="another", length="short")
+    assert sample_fixed([*lengths[0], *others]).count(others[1]) == 1
+
+
+def test_a_run_with_a_very_large_result_is_in_no_sample_of_fixed_size() -> None:
+    sizes = (119_999, 120_000, 120_001)
+    runs = [run for size in sizes for run in _runs(1, largest=size)]
+    assert [run.largest for run in sample_fixed(runs)] == [119_999, 120_000]
+
+
+def test_a_sample_has_at_most_40_million_characters_where_its_parts_have_enough_runs() -> None:
+    assert len(sample_within(_runs(40, chars=1_000_000))) == 40
+    assert len(sample_within(_runs(80, chars=1_000_000))) == 40
 
 
 def test_batches_have_every_run_once_and_are_read_again_as_they_were(tmp_path: Path) -> None:

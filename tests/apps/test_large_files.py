@@ -1,0 +1,56 @@
+"""Files of others are read up to a size and not beyond it: a client's settings, its file of hooks, our own settings."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keepwhole import config
+from keepwhole.apps.client_file import read_file
+from keepwhole.apps.wrap.settings_files import read_json, read_variables, read_yaml
+from keepwhole.errors import ConfigError
+from keepwhole.store.regular_file import read_regular
+
+MB = 1_048_576
+
+
+def padded(path: Path, text: str, size: int) -> str:
+    path.write_bytes(text.encode() + b"\n" * (size - len(text)))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "found"),
+    [(read_json, '{"a": "b"}', {"a": "b"}), (read_yaml, "a: b", {"a": "b"}), (read_variables, "a=b", {"a": "b"})],
+)
+def test_settings_of_a_client_over_4_mb_count_as_empty(
+    tmp_path: Path, read: Callable[[str], object], text: str, found: object
+) -> None:
+    assert read(padded(tmp_path / "settings", text, 4 * MB)) == found
+    assert read(padded(tmp_path / "settings", text, 4 * MB + 1)) == {}
+
+
+def test_a_clients_file_over_16_mb_is_not_read(tmp_path: Path) -> None:
+    assert len(read_file(padded(tmp_path / "hooks.json", "{}", 16 * MB)) or b"") == 16 * MB
+    with pytest.raises(OSError, match="more than 16,777,216 bytes"):
+        read_file(padded(tmp_path / "hooks.json", "{}", 16 * MB + 1))
+
+
+def test_a_settings_file_over_1_mb_is_refused(tmp_path: Path) -> None:
+    path = padded(tmp_path / "keepwhole.yaml", "mode: shadow", MB)
+    assert config.load(path=path).mode == "shadow"
+    with pytest.raises(ConfigError, match="larger than a settings file can be"):
+        config.load(path=padded(tmp_path / "keepwhole.yaml", "mode: shadow", MB + 1))
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 10])
+def test_a_file_of_up_to_the_limit_is_read_whole(tmp_path: Path, size: int) -> None:
+    (tmp_path / "file").write_bytes(b"x" * size)
+    assert read_regular(tmp_path / "file", 10) == b"x" * size
+
+
+@pytest.mark.parametrize("size", [11, 12, 10_000])
+def test_a_file_over_the_limit_is_named_with_the_limit(tmp_path: Path, size: int) -> None:
+    (tmp_path / "file").write_bytes(b"x" * size)
+    with pytest.raises(OSError, match="it has more than 10 bytes"):
+        read_regular(tmp_path / "file", 10)
