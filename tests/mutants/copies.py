@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SLOW = ("tests/clients", "tests/torture", "tests/mutants", "tests/test_docs.py", "tests/promises/test_linear_time.py")
+SLOW = ("tests/clients", "tests/torture", "tests/mutants", "tests/promises/test_linear_time.py")
 """What is not worth its time here; nor are the tests behind these marks: what a mutant breaks, others notice first."""
 MARKS = "not torture and not browser and not clients"
 _LEFT_OUT = (".git", ".venv", ".venvs", ".browser", ".clients", ".servers", ".mutants", "__pycache__", ".hypothesis")
