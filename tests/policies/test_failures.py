@@ -6,7 +6,8 @@ from time import perf_counter
 import pytest
 from hypothesis import given
 
-from keepwhole.policies.failures import error_line, is_error_text
+from keepwhole.policies.failures import error_line, is_error_source, is_error_text
+from keepwhole.truncation.cut import TextSource
 from tests.promises.texts import texts
 
 OUTPUTS = Path(__file__).parent.parent / "outputs"
@@ -346,3 +347,33 @@ def _seconds(text: str) -> float:
     start = perf_counter()
     is_error_text(text)
     return perf_counter() - start
+
+
+FAILED = "fatal: it broke"
+
+
+@pytest.mark.parametrize("lines", [10, 11, 40, 400], ids=lambda lines: f"{lines} lines")
+def test_the_first_five_and_the_last_five_lines_are_looked_at(lines: int) -> None:
+    found = [
+        is_error_text("\n".join(FAILED if number == at else "a line" for number in range(lines))) for at in range(lines)
+    ]
+    assert found == [at < 5 or at >= lines - 5 for at in range(lines)]
+
+
+@pytest.mark.parametrize(("before", "is_error"), [(0, True), (232, True), (233, False)])
+def test_240_characters_of_a_line_are_looked_at(before: int, is_error: bool) -> None:
+    assert is_error_text("x" * before + ": error: broken") is is_error
+
+
+@pytest.mark.parametrize(("line", "is_error"), [(1_197, True), (1_198, False)])
+def test_a_last_line_that_begins_too_far_from_the_end_is_left_out(line: int, is_error: bool) -> None:
+    text = "a line\n" * 300 + "fatal: " + "x" * (line - len("fatal: ")) + "\n"
+    assert is_error_text(text) is is_error
+    assert is_error_source(TextSource(text), False) is is_error
+
+
+@pytest.mark.parametrize("size", [2_399, 2_400, 2_401, 9_000])
+def test_a_long_source_is_judged_as_its_text_is(size: int) -> None:
+    for text in ("x" * size, FAILED + "\n" + "x" * size, "x" * size + "\n" + FAILED):
+        assert is_error_source(TextSource(text), False) is is_error_text(text)
+        assert is_error_source(TextSource(text), True)
