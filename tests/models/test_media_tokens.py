@@ -38,6 +38,50 @@ def test_published_examples_and_measurements(model: str, width: int, height: int
     assert media_tokens(_image(width, height), profile_for(model).images) == tokens
 
 
+SIZES = [(1, 1), (512, 512), (513, 512), (1_024, 768), (1_568, 1_568), (2_048, 4_096), (8_000, 6_000)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "tokens"),
+    {
+        "claude": (1, 361, 361, 1_036, 1_521, 1_568, 1_564),
+        "claude_large": (1, 361, 361, 1_036, 3_136, 4_232, 4_740),
+        "gpt_tiles": (255, 255, 425, 765, 765, 1_105, 765),
+        "gpt_5_tiles": (210, 210, 350, 630, 630, 910, 630),
+        "gpt_patches": (2, 415, 441, 1_245, 2_465, 2_362, 2_479),
+        "gpt_nano_patches": (3, 630, 670, 1_890, 3_742, 3_587, 3_764),
+        "gpt_large": (2, 308, 327, 922, 2_882, 2_458, 2_993),
+        "gpt_original": (2, 308, 327, 922, 2_882, 9_831, 11_868),
+        "gemini": (258, 258, 258, 516, 2_322, 4_644, 22_704),
+        "gemini_3": (1_120,) * 7,
+    }.items(),
+)
+def test_an_image_takes_the_patches_or_tiles_that_it_has_when_it_is_scaled_down(
+    rule: RuleName, tokens: tuple[int, ...]
+) -> None:
+    assert tuple(media_tokens(_image(*size), rule) for size in SIZES) == tokens
+
+
+@pytest.mark.parametrize(
+    ("rule", "low", "high"), [("gpt_original", 231, 2_993), ("gpt_tiles", 85, 765), ("gpt_5_tiles", 70, 630)]
+)
+def test_the_detail_that_a_client_asks_for_counts(rule: RuleName, low: int, high: int) -> None:
+    assert [media_tokens(_image(8_000, 6_000), rule, detail) for detail in ("low", "high")] == [low, high]
+
+
+@pytest.mark.parametrize(("size", "tokens"), [(100, 32), (16_000, 32), (16_500, 33), (960_000, 1_920)])
+def test_audio_is_counted_by_seconds_of_16000_bytes(size: int, tokens: int) -> None:
+    assert media_tokens(Media("audio/wav", size, b"")) == tokens
+
+
+def test_a_page_is_an_image_and_its_text() -> None:
+    page = Media("application/pdf", 1_000, b"", pages=1)
+    for rule in RULES:
+        image = media_tokens(_image(1_275, 1_650), rule)
+        wanted = {"gemini": 258, "gemini_3": 560}.get(rule, image + 1_200)
+        assert media_tokens(page, rule) == media_tokens(page.replace(pages=0), rule) == wanted
+
+
 def test_no_image_is_over_the_most_of_its_rule() -> None:
     for width in (1, 27, 500, 1_569, 8_000):
         for height in (1, 29, 2_000, 8_000):

@@ -12,7 +12,7 @@ The base64 of an image says nothing of its price: a 1024x768 screenshot is 200,0
     gpt_patches     patches of 32x32, at most 1,536, each 1.62 tokens; `gpt_nano_patches` 2.46
     gpt_large       patches of 32x32, at most 2,500 and 2,048 pixels, each 1.2 tokens
     gpt_original    the same, at most 10,000 patches and 6,000 pixels unless the client asks for less detail
-    gemini          258 tokens for each tile of 768x768; 258 where both edges are at most 384
+    gemini          258 tokens for each tile of 768x768
     gemini_3        1,120 tokens, whatever the size
 
 Sources: platform.claude.com/docs/en/build-with-claude/vision and /pdf-support; platform.openai.com/docs/guides/
@@ -91,8 +91,6 @@ def _tiles(base: int, each: int, width: int, height: int, detail: str) -> int:
 
 
 def _gemini(width: int, height: int, detail: str) -> int:
-    if max(width, height) <= 384:
-        return 258
     return 258 * ceil(width / 768) * ceil(height / 768)
 
 
