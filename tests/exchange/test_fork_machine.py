@@ -13,7 +13,9 @@ from keepwhole import MemoryStore, Session, config
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
 from keepwhole.record.journal import origin_of
+from tests.apps.proxy.screenshots import text_part
 from tests.apps.proxy.several_proxies import EAGER
+from tests.upstream.media_parts import MediaKind, media_part
 from tests.upstream.spelling import Json
 
 ARTIFACT = re.compile(r"art_\d+_[0-9A-Za-z]{22}")
@@ -48,7 +50,7 @@ class Forks(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        own = config.load().replace(mode="on", policy="auto", auto=EAGER, recall_from="start")
+        own = config.load().replace(mode="on", policy="auto", auto=EAGER.replace(arguments="old"), recall_from="start")
         self.router = SessionRouter(each=True, settles=True, store=self.store, settings=own)
 
     @rule()
@@ -57,18 +59,25 @@ class Forks(RuleBasedStateMachine):
         self.all.append(made)
         self._send(made)
 
-    @rule(which=st.integers(0), length=st.sampled_from(LENGTHS), word=st.sampled_from("ab"))
-    def call(self, which: int, length: int, word: str) -> None:
+    @rule(
+        which=st.integers(0),
+        length=st.sampled_from(LENGTHS),
+        word=st.sampled_from("ab"),
+        media=st.sampled_from([None, None, "screenshot", "image by URL", "document"]),
+        written=st.sampled_from([1, 1, 200]),
+    )
+    def call(self, which: int, length: int, word: str, media: MediaKind | None, written: int) -> None:
         """The model calls a tool, and the client sends what it returned."""
         at = self._at(which)
         made = sum("tool_calls" in message for message in at.messages)
         call_id = f"call_{made}" if self.numbered else f"call_x{next(self.calls)}"
-        function = {"name": "bash", "arguments": json.dumps({"command": word})}
+        function = {"name": "bash", "arguments": json.dumps({"command": f"{word} of a script\n" * written})}
         call = {"id": call_id, "type": "function", "function": function}
         text = "\n".join(f"{word} line {number} of an output" for number in range(length // 20 + 1))
+        beside = [] if media is None else [media_part("openai_chat", media, length + ord(word))]
         at.messages += [
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": call_id, "content": text},
+            {"role": "tool", "tool_call_id": call_id, "content": [text_part("openai_chat", text), *beside]},
         ]
         self._send(at)
 
@@ -136,7 +145,7 @@ class Forks(RuleBasedStateMachine):
         at.sent, at.shown = sent, list(at.messages)
         session = Session(at.name, store=self.store)
         for one in set(ARTIFACT.findall(json.dumps(sent))):
-            assert session.recall(one)
+            assert session.recall_bytes(one)
         return exchange
 
     def _begin(self, at: Conversation) -> Exchange:

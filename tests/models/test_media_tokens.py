@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from keepwhole.canonical.media import Media, reference_to
-from keepwhole.models.media_tokens import FLAT_TOKENS, RULES, RuleName, media_tokens
+from keepwhole.models.media_tokens import FLAT_TOKENS, RULES, RuleName, media_reserve, media_tokens
 from keepwhole.models.profiles import profile_for
 
 
@@ -78,7 +78,7 @@ def test_a_page_is_an_image_and_its_text() -> None:
     page = Media("application/pdf", 1_000, b"", pages=1)
     for rule in RULES:
         image = media_tokens(_image(1_275, 1_650), rule)
-        wanted = {"gemini": 258, "gemini_3": 560}.get(rule, image + 1_200)
+        wanted = {"gemini": 258, "gemini_3": 560}.get(rule, image + 760)
         assert media_tokens(page, rule) == media_tokens(page.replace(pages=0), rule) == wanted
 
 
@@ -101,9 +101,22 @@ def test_a_document_is_counted_by_pages() -> None:
     assert 1_500 <= media_tokens(one, "claude") <= 3_000
 
 
-def test_what_is_not_known_has_a_flat_price() -> None:
-    assert media_tokens(reference_to("image", "https://x/y.png", True)) == FLAT_TOKENS
-    assert media_tokens(_image(0, 0)) == FLAT_TOKENS
+def test_an_image_of_unknown_size_is_counted_as_a_small_one_and_room_is_kept_for_a_large_one() -> None:
+    for unknown in (reference_to("image", "https://x/y.png", True), _image(0, 0)):
+        for rule in RULES:
+            small, large = media_tokens(_image(512, 512), rule), media_tokens(_image(1_600, 1_200), rule)
+            assert media_tokens(unknown, rule) == small
+            assert media_tokens(unknown, rule) + media_reserve(unknown, rule) == large
+
+
+def test_room_is_kept_for_pages_with_much_text_and_for_no_image_whose_size_is_known() -> None:
+    pages = Media("application/pdf", 1_000, b"", pages=4)
+    assert media_tokens(pages) + media_reserve(pages) >= 4 * 3_000
+    assert media_reserve(_image(1_024, 768)) == 0
+
+
+def test_what_cannot_be_read_has_a_flat_price() -> None:
+    assert media_tokens(Media("application/zip", 9, b"")) == FLAT_TOKENS
 
 
 def test_every_rule_has_its_name() -> None:

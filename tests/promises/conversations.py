@@ -1,6 +1,7 @@
 """Conversations in all three dialects, built message by message."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic")
@@ -28,8 +29,8 @@ def call_messages(dialect: str, calls: list[tuple[str, str, dict[str, Any]]]) ->
     return [{"role": "assistant", "content": None, "tool_calls": functions}]
 
 
-def result_messages(dialect: str, results: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """The messages with the results of calls; each result is a call id and a text."""
+def result_messages(dialect: str, results: Sequence[tuple[str, str | list[Any]]]) -> list[dict[str, Any]]:
+    """The messages with the results of calls; each result is a call id, and a text or parts."""
     if dialect == "anthropic":
         blocks = [{"type": "tool_result", "tool_use_id": id, "content": text} for id, text in results]
         return [{"role": "user", "content": blocks}]
@@ -43,9 +44,9 @@ def assistant_message(words: str) -> dict[str, Any]:
     return {"role": "assistant", "content": words}
 
 
-def result_texts(dialect: str, messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Every result in the messages, in order: call id and text."""
-    found: list[tuple[str, str]] = []
+def result_texts(dialect: str, messages: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    """Every result in the messages, in order: call id, and its text or parts."""
+    found: list[tuple[str, Any]] = []
     for message in messages:
         if dialect == "anthropic" and isinstance(message.get("content"), list):
             found += [(b["tool_use_id"], b["content"]) for b in message["content"] if b["type"] == "tool_result"]

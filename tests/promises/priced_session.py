@@ -20,18 +20,29 @@ from keepwhole.wire.identity import Identity
 from keepwhole.wire.request_body import read_request
 from tests.promises import priced_client
 from tests.promises.priced_client import COMPACT, MODEL, OUT, SUMMARY, Json
+from tests.upstream.media_parts import MediaKind, media_part
+from tests.upstream.pictures import media_tokens, without_pictures
 from tests.upstream.prompt import tokens_of
 from tests.upstream.prompt_cache import Bill, Breakpoints, Clock, Prefixes, Refused
 
 Markers = Literal["last", "two", "system", "middle", "top", "none"]
 MARKERS: tuple[Markers, ...] = ("last", "two", "system", "middle", "top", "none")
-TOOLS = ("Bash", "Read", "query_api", "Task")
+TOOLS = ("Bash", "Read", "query_api", "Task", "computer")
 _FORCED_FROM = 0.85
 """Share of the window from which on a change may be forced by it: the limit is 0.9 of what is estimated."""
 _ARTIFACT = re.compile(r"\bart_\d\w+")
 _SUMMARIZE = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Summarize the conversation so far."
 
 prose = lru_cache(maxsize=4_096)(priced_client.prose)
+
+
+@lru_cache(maxsize=4_096)
+def script(seed: str, chars: int) -> str:
+    """What a model writes into a call: names that no two seeds share, so that no later call refers to it."""
+    lines = (
+        f"result_{seed}_of_{line} = await look_{seed}_at_{line}(berth_{seed}_{line})\n" for line in range(chars // 40)
+    )
+    return "".join(lines)[:chars] or seed
 
 
 class Provider(NamedTuple):
@@ -85,6 +96,8 @@ class Step(NamedTuple):
     """Which of the hidden results the model reads back first; None for none."""
     repeats: bool = False
     """Whether the results are those of the step before."""
+    media: MediaKind | None = None
+    """What is beside the text of each result: an image, a document, or nothing."""
 
 
 class PricedSession:
@@ -285,7 +298,7 @@ def _answer(number: int, step: Step) -> list[Json]:
             "type": "tool_use",
             "id": f"toolu_{number}_{place}",
             "name": step.tool,
-            "input": {"input": prose(f"a{drawn}.{place}", step.arguments)},
+            "input": {"input": script(f"a{drawn}.{place}", step.arguments)},
         }
         for place in range(step.calls)
     ]
@@ -294,16 +307,19 @@ def _answer(number: int, step: Step) -> list[Json]:
 def _results(number: int, step: Step) -> Json:
     drawn = number - 1 if step.repeats else number
     blocks: list[Json] = [
-        {
-            "type": "tool_result",
-            "tool_use_id": f"toolu_{number}_{place}",
-            "content": prose(f"r{drawn}.{place}", step.result),
-        }
+        {"type": "tool_result", "tool_use_id": f"toolu_{number}_{place}", "content": _content(step, drawn, place)}
         for place in range(step.calls)
     ]
     if step.question:
         blocks.append({"type": "text", "text": f"And now the next part, {number}."})
     return {"role": "user", "content": blocks}
+
+
+def _content(step: Step, drawn: int, place: int) -> str | list[Json]:
+    text = prose(f"r{drawn}.{place}", step.result)
+    if step.media is None:
+        return text
+    return [{"type": "text", "text": text}, media_part("anthropic", step.media, 10 * drawn + place)]
 
 
 def _marked(message: Json, marker: Json) -> Json:
@@ -320,6 +336,10 @@ def _read_back_in(body: Json) -> tuple[int, int]:
         blocks = message["content"] if isinstance(message["content"], list) else []
         names = [str(block.get("id") or block.get("tool_use_id") or "") for block in blocks]
         own = [block for name, block in zip(names, blocks, strict=True) if name.startswith("recall_")]
-        found += sum(tokens_of(json.dumps(block).encode()) for block in own)
-        behind = 0 if own else behind + tokens_of(json.dumps(message).encode())
+        found += sum(_tokens(block) for block in own)
+        behind = 0 if own else behind + _tokens(message)
     return found, behind
+
+
+def _tokens(part: Json) -> int:
+    return tokens_of(json.dumps(without_pictures(part)).encode()) + media_tokens(part)

@@ -10,6 +10,7 @@ import pytest
 from keepwhole.policies.settings import CAREFUL
 from tests.promises.priced_client import LIST, Prices, Weights, run_both
 from tests.promises.priced_session import ManagedSession, Markers, PricedSession, Provider, Step
+from tests.upstream.media_parts import MediaKind
 from tests.upstream.prompt_cache import Clock
 
 CENT = 3_333
@@ -104,6 +105,23 @@ def dearest(provider: Provider, markers: Markers, *steps: tuple[int, Step]) -> f
 def test_with_a_client_that_does_not_have_all_messages_cached(markers: Markers) -> None:
     steps = (11, Step(result=30_000, words=30_000)), (8, Step(result=2_000, words=30_000))
     assert dearest(Provider(told_read=None), markers, *steps) <= 1 + CAREFUL.max_loss
+
+
+@pytest.mark.parametrize(("media", "arguments"), [("photo", 100), ("screenshot", 7_000), ("image by URL", 100)])
+def test_with_images_and_arguments_that_are_left_out_and_read_back(media: MediaKind, arguments: int) -> None:
+    clock = Clock()
+    own = {"auto": CAREFUL.replace(arguments="old")}
+    off = PricedSession(Provider(), clock, 8_000, 8_000)
+    on = ManagedSession(Provider(), clock, 8_000, 8_000, False, **own)
+    look = Step(result=300, arguments=arguments, media=media, tool="computer")
+    for number in range(75):
+        step = look._replace(recall=number) if number >= 60 and number % 4 == 0 else look
+        for session in (off, on):
+            session.step(number, step)
+        allowed = max((1 + CAREFUL.max_loss) * off.cost, off.cost + CENT)
+        assert on.cost - on.exempt - on.recalled <= allowed, f"after {number} steps"
+        clock.pass_by(10)
+    assert on.recalls > 0, "else nothing is read back"
 
 
 def test_a_summary_is_not_followed_by_another_before_it_has_paid() -> None:

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from keepwhole.policies.settings import CAREFUL
 from tests.promises.priced_session import MARKERS, TOOLS, ManagedSession, Markers, PricedSession, Provider, Step
+from tests.upstream.media_parts import KINDS, MediaKind
 from tests.upstream.prompt_cache import Clock
 
 CENT = 3_333
@@ -79,6 +80,19 @@ class NeverDearer(RuleBasedStateMachine):
     @rule(count=COUNTS, result=SIZES, tool=tools, repeats=st.booleans())
     def something_is_done(self, count: int, result: int, tool: str, repeats: bool) -> None:
         self.some_steps(count, Step(result=result, tool=tool, repeats=repeats))
+
+    @rule(
+        count=COUNTS,
+        media=st.sampled_from(KINDS),
+        result=st.sampled_from([20, 300, 7_000]),
+        tool=st.sampled_from(["computer", "computer", "Read", "Task"]),
+        calls=st.integers(1, 2),
+        repeats=st.booleans(),
+    )
+    def images_are_returned(
+        self, count: int, media: MediaKind, result: int, tool: str, calls: int, repeats: bool
+    ) -> None:
+        self.some_steps(count, Step(result=result, tool=tool, calls=calls, repeats=repeats, media=media))
 
     @rule(result=SIZES, tool=tools)
     def the_user_says_something(self, result: int, tool: str) -> None:

@@ -8,6 +8,7 @@ the process, goes back and takes another way, lets the store fail, undoes decisi
 request.
 """
 
+import base64
 import copy
 import itertools
 from collections.abc import Callable, Sequence
@@ -33,9 +34,13 @@ from keepwhole.policies.auto import Auto
 from keepwhole.policies.catalog import policy_named
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.store.protocol import Draft, Store, result_of
+from tests.apps.proxy.screenshots import text_part
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 from tests.stores import everywhere, made
+from tests.upstream.media_parts import KINDS, MediaKind, kinds_in, media_part
+from tests.upstream.pictures import links_in, pictures_in
+from tests.upstream.spelling import Dialect
 
 SMALL = AutoSettings(
     max_loss=1_000,
@@ -190,7 +195,7 @@ class Conversation(RuleBasedStateMachine):
             self.store.close()
 
     @initialize(dialect=st.sampled_from(talk.DIALECTS), policy=st.sampled_from(POLICIES))
-    def begin(self, dialect: str, policy: str) -> None:
+    def begin(self, dialect: Dialect, policy: str) -> None:
         self.dialect = dialect
         self.policy = Auto(SMALL) if policy == "auto" else policy_named(policy)
         self.store: Any = FailingStore(self._made())
@@ -210,9 +215,10 @@ class Conversation(RuleBasedStateMachine):
         tools=st.lists(st.sampled_from(TOOLS), min_size=1, max_size=3),
         seeds=st.integers(0, 4),
         lines=st.sampled_from([0, 1, 5, 40, 200]),
+        media=st.sampled_from([None, None, *KINDS]),
         fails=st.sampled_from([False, False, True]),
     )
-    def a_step(self, tools: list[str], seeds: int, lines: int, fails: bool) -> None:
+    def a_step(self, tools: list[str], seeds: int, lines: int, media: MediaKind | None, fails: bool) -> None:
         """Tools are called, return something, and all is sent, mostly with a disk that works."""
         ids = [f"call_{self.calls + number}" for number in range(len(tools))]
         self.calls += len(tools)
@@ -221,10 +227,16 @@ class Conversation(RuleBasedStateMachine):
         ]
         self.messages += talk.call_messages(self.dialect, given)
         self.messages += talk.result_messages(
-            self.dialect, [(id, tool_output(seeds + place, lines)) for place, id in enumerate(ids)]
+            self.dialect, [(id, self.content(seeds + place, lines, media)) for place, id in enumerate(ids)]
         )
         self.store.fails = fails
         self.send()
+
+    def content(self, seed: int, lines: int, media: MediaKind | None) -> str | list[dict[str, Any]]:
+        """What a tool returns: a text, or a text beside an image or a document."""
+        if media not in kinds_in(self.dialect):
+            return tool_output(seed, lines)
+        return [text_part(self.dialect, tool_output(seed, lines)), media_part(self.dialect, media, seed)]
 
     @precondition(lambda self: len(self.messages) > 3)
     @rule(share=st.floats(0.3, 1))
@@ -296,11 +308,12 @@ class Conversation(RuleBasedStateMachine):
         return result_of(row).call_id
 
     def check_stored(self, out: list[dict[str, Any]]) -> None:
-        """Every result that is not shown whole can be recalled."""
+        """Every text, image or document that is not shown whole can be recalled."""
         came = dict(talk.result_texts(self.dialect, self.messages))
-        for id, text in talk.result_texts(self.dialect, out):
-            if text != came[id]:
-                assert came[id] in [self.session.recall(row.trace_id) for row in self.store.find_call("s", id)]
+        for id, shown in talk.result_texts(self.dialect, out):
+            if shown != came[id]:
+                kept = [self.session.recall_bytes(row.trace_id) for row in self.store.find_call("s", id)]
+                assert all(body in kept for body in bodies_of(came[id]))
 
     @invariant()
     def every_result_is_stored_once(self) -> None:
@@ -312,6 +325,14 @@ class Conversation(RuleBasedStateMachine):
 
 Conversation.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 TestConversation = Conversation.TestCase
+
+
+def bodies_of(content: str | list[dict[str, Any]]) -> list[bytes]:
+    """What the record has of a result: its text, and the bytes of images and documents or where these are."""
+    if isinstance(content, str):
+        return [content.encode()]
+    texts = [part["text"].encode() for part in content if "text" in part]
+    return texts + [base64.b64decode(data) for _, data in pictures_in(content)] + [*map(str.encode, links_in(content))]
 
 
 @everywhere

@@ -3,21 +3,28 @@
 Nothing here is billed, so nothing corrects the estimate; what bills do to margins is in `tests/record/test_bills.py`.
 """
 
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from keepwhole.config import Settings
 from keepwhole.models import tokens
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.session import Session
+from tests.apps.proxy.screenshots import step_messages, text_part
 from tests.build import in_memory
 from tests.long_run import one_in
 from tests.promises.conversations import DIALECTS, call_messages, result_messages, result_texts, user_message
 from tests.promises.languages import TOKENS_PER_CHAR, WRITERS
+from tests.upstream.media_parts import MediaKind, media_part
+from tests.upstream.pictures import media_tokens, without_pictures
+from tests.upstream.prompt import strings_in
+from tests.upstream.spelling import Dialect
 
 WINDOWS = (32_000, 128_000, 200_000)
 READS, CHARS = 60, 12_000
@@ -29,6 +36,11 @@ SPOKEN = (
     *("Polish", "Japanese", "Arabic", "Chinese", "Korean", "Russian", "Hindi", "Thai"),
     *("emoji", "base64", "minified code"),
 )
+
+
+LOOKED_AT: tuple[MediaKind, ...] = ("screenshot", "icon", "photo", "jpeg", "document", "image by URL")
+"""Not documents of which only a URL or a file's id is known: how many pages they have, the first bill tells."""
+MEDIA_DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai_chat", "openai_responses")
 
 
 def session(window: int) -> Session:
@@ -98,6 +110,55 @@ def test_no_request_in_any_script_or_encoding_exceeds_the_window(kind: str, all_
 def test_no_request_with_all_of_them_exceeds_the_window(seed: int, window: int) -> None:
     kinds = random.Random(seed).sample(sorted(WRITERS), len(WRITERS))
     assert max(Reader(DIALECTS[seed], kinds, window).sizes(90)) <= window
+
+
+class Looker:
+    """An agent whose every result has two images or documents beside its text, and which writes long arguments."""
+
+    def __init__(self, dialect: Dialect, kind: MediaKind, window: int, arguments: Literal["off", "old"]) -> None:
+        self.dialect, self.kind, self.window = dialect, kind, window
+        made = Settings(
+            home="unused",
+            models={"default": {"window": window, "images": "claude"}},
+            auto=CAREFUL.replace(arguments=arguments),
+        )
+        self.session = in_memory(settings=made)
+        self.messages: list[dict[str, Any]] = [user_message("Look at everything.")]
+        self.number = 0
+
+    def sizes(self) -> list[int]:
+        """The tokens of each request, as the provider counts them, until what came would fill the window twice."""
+        found: list[int] = []
+        while media_tokens(self.messages) + self.number * 800 < 2 * self.window:
+            found.append(self._look())
+        return found
+
+    def _look(self) -> int:
+        self.number += 1
+        text = WRITERS["English"](random.Random(self.number), 1_500)
+        given = {"script": WRITERS["English"](random.Random(f"a{self.number}"), 1_500)}
+        media = [media_part(self.dialect, self.kind, 2 * self.number + place) for place in range(2)]
+        parts = [text_part(self.dialect, text), *media]
+        self.messages += step_messages(self.dialect, f"call_{self.number}", "computer", given, parts)
+        key = "input" if self.dialect == "openai_responses" else "messages"
+        sent = json.loads(self.session.view(json.dumps({"model": "m", key: self.messages}).encode()))[key]
+        return media_tokens(sent) + round(sum(map(self._count, strings_in(without_pictures(sent)))))
+
+    def _count(self, text: str) -> float:
+        return len(text) / 3 if len(text) < 400 else SPREAD * TOKENS_PER_CHAR["English"] * len(text)
+
+
+@pytest.mark.parametrize("arguments", ["off", "old"])
+@pytest.mark.parametrize(("kind", "dialect", "window"), one_in(7, product(LOOKED_AT, MEDIA_DIALECTS, WINDOWS[1::-1])))
+def test_no_request_with_images_and_long_arguments_exceeds_the_window(
+    kind: MediaKind, dialect: Dialect, window: int, arguments: Literal["off", "old"]
+) -> None:
+    assert max(Looker(dialect, kind, window, arguments).sizes()) <= window
+
+
+def test_without_counting_images_requests_exceed_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keepwhole.policies.transcript.media_tokens", lambda *_: 10)
+    assert max(Looker("anthropic", "photo", 32_000, "old").sizes()) > 32_000
 
 
 @pytest.mark.parametrize("kind", ["Polish", "Finnish", "Chinese, traditional", "Ukrainian", "letters in words"])

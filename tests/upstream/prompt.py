@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any, NamedTuple
 
-from tests.upstream.pictures import picture_tokens, pictures_in, without_pictures
+from tests.upstream.pictures import media_tokens, without_pictures
 from tests.upstream.spelling import Json
 
 BYTES = 3.3
@@ -67,9 +67,17 @@ def _parts(content: Any) -> list[Json]:
 def _block(place: str, part: Json) -> Block:
     plain = {key: value for key, value in part.items() if key != "cache_control"}
     told = json.dumps(plain, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-    found = list(pictures_in(part))
     tokens = tokens_of(told)
-    if found:
+    if media := media_tokens(part):
         rest = json.dumps(without_pictures(plain), ensure_ascii=False).encode("utf-8", "surrogatepass")
-        tokens = tokens_of(rest) + sum(picture_tokens(data) for _, data in found)
+        tokens = tokens_of(rest) + media
     return Block(place.encode() + b"\0" + told, tokens, part.get("cache_control"))
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(part)

@@ -81,6 +81,16 @@ class MediaBytes(NamedTuple):
         """What it is, in one word."""
         return _kind_of(self.media_type)
 
+    @property
+    def url(self) -> str | None:
+        """The URL behind which the thing itself is, where that is all there is of it."""
+        return self.data.decode("utf-8", "surrogatepass") if self.media_type.startswith(URL) else None
+
+    @property
+    def file_id(self) -> str | None:
+        """The provider's id of the file that it is, where that is all there is of it."""
+        return self.data.decode("utf-8", "surrogatepass") if self.media_type.startswith(FILE_ID) else None
+
 
 class Media(Value):
     """What is known of an image, a document or another body that is no text."""

@@ -47,11 +47,14 @@ RuleName: TypeAlias = Literal[
 ]
 
 FLAT_TOKENS = 1_500
-"""Tokens of an image whose size is not known, about."""
+"""Tokens of what cannot be read at all, about."""
+_UNKNOWN_LEAST, _UNKNOWN_MOST = (512, 512), (1_600, 1_200)
+"""Pixels of an image whose size is not known, such as one behind a URL: what it is counted as, so that leaving it out
+never saves less than was counted on, and what room is reserved for."""
 _PAGE = 1_275, 1_650
 """Pixels of a page of a document, as it is shown to a model."""
-_PAGE_TEXT = 1_200
-"""Tokens of the text of a page, about."""
+_PAGE_TEXT = 760
+"""Tokens of the text of a page, about; as much again is reserved for one with more."""
 _AUDIO_SECOND_BYTES, _AUDIO_SECOND_TOKENS = 16_000, 32
 """Bytes of a second of audio as tools return it, about; tokens that Gemini counts for it, where others say nothing."""
 _LOW_DETAIL = "low"
@@ -61,6 +64,8 @@ class _Rule(NamedTuple):
     image: ImageRule
     page: int
     """Tokens of one page of a document."""
+    text: int = 0
+    """Tokens of its text among them."""
 
 
 def _fit(width: int, height: int, longest: float, most: float, patch: int) -> int:
@@ -100,7 +105,7 @@ def _gemini_3(width: int, height: int, detail: str) -> int:
 
 def _with_text(image: ImageRule) -> _Rule:
     """A rule by which a page is shown as an image beside its text."""
-    return _Rule(image, image(*_PAGE, "") + _PAGE_TEXT)
+    return _Rule(image, image(*_PAGE, "") + _PAGE_TEXT, _PAGE_TEXT)
 
 
 RULES: Mapping[RuleName, _Rule] = MappingProxyType(
@@ -128,9 +133,21 @@ def media_tokens(media: Media, rule: RuleName = "claude", detail: str = "") -> i
     """
     by = RULES[rule]
     if media.kind == "image":
-        return by.image(media.width, media.height, detail) if media.width and media.height else FLAT_TOKENS
+        return by.image(*((media.width, media.height) if _has_size(media) else _UNKNOWN_LEAST), detail)
     if media.kind == "document":
         return by.page * max(1, media.pages)
     if media.kind == "audio" and not media.is_reference:
         return max(_AUDIO_SECOND_TOKENS, media.size * _AUDIO_SECOND_TOKENS // _AUDIO_SECOND_BYTES)
     return FLAT_TOKENS
+
+
+def media_reserve(media: Media, rule: RuleName = "claude", detail: str = "") -> int:
+    """Return how many tokens more than estimated it may take: of an image whose size is known, none."""
+    by = RULES[rule]
+    if media.kind == "image":
+        return 0 if _has_size(media) else by.image(*_UNKNOWN_MOST, detail) - by.image(*_UNKNOWN_LEAST, detail)
+    return by.text * max(1, media.pages) if media.kind == "document" else 0
+
+
+def _has_size(media: Media) -> bool:
+    return bool(media.width and media.height)

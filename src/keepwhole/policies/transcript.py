@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from keepwhole.canonical.media import Media
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.utf8 import count_chars, encode
-from keepwhole.models.media_tokens import RuleName, media_tokens
+from keepwhole.models.media_tokens import RuleName, media_reserve, media_tokens
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import measure
 from keepwhole.policies.kinds import Kind, kind_of, target_of
@@ -95,7 +95,8 @@ class Item:
             self.tokens, self.reserve = measure(returned.text)
             """Tokens of the original: estimated, and how many more they may be."""
         else:
-            self.tokens, self.reserve = media_tokens(media.facts, images, media.detail), 0
+            self.tokens = media_tokens(media.facts, images, media.detail)
+            self.reserve = media_reserve(media.facts, images, media.detail)
             self.kind = "image" if media.facts.kind == "image" else self.kind
         self.target = target_of(call.tool, call.arguments) if self.kind == "image" and call else None
         """Of what an image is; None for anything else."""

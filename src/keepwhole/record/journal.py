@@ -226,12 +226,11 @@ class Journal:
         return self._read(known, lambda reader: reader.text())
 
     def original(self, known: KnownResult) -> str | MediaBytes | None:
-        """Read the whole of a result, text or not; None where it is damaged or gone, or only a reference to it is on
-        record."""
+        """Read the whole of a result, text or not; None where it is damaged or gone."""
         media = known.media
         if media is None:
             return self.original_text(known)
-        data = None if media.is_reference else self._read(known, lambda reader: reader.read())
+        data = self._read(known, lambda reader: reader.read())
         return None if data is None else MediaBytes(media.media_type, data)
 
     def _read(self, known: KnownResult, read: Callable[[BodyReader], _T]) -> _T | None:

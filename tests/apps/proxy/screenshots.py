@@ -15,7 +15,7 @@ from tests.apps.proxy.proxy_server import PATHS, ask, proxy
 from tests.canonical.pictures import png
 from tests.upstream.prompt_cache import TILLS, Breakpoints, Clock, Prefixes
 from tests.upstream.server import Upstream, upstream
-from tests.upstream.spelling import Dialect, Json, Part, Tool
+from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
 
 SIZE = 1280, 800
 MODELS: dict[Dialect, str] = {
@@ -98,16 +98,27 @@ class LoopResult(NamedTuple):
 class Loop:
     """One computer-use loop."""
 
-    def __init__(self, dialect: Dialect, weight: int = 600) -> None:
-        self.dialect, self.weight = dialect, weight
+    def __init__(self, dialect: Dialect, weight: int = 600, script: int = 0) -> None:
+        """With screenshots of so many bytes, and so many characters of a script in every call."""
+        self.dialect, self.weight, self.script = dialect, weight, script
         self.messages: list[Json] = [{"role": "user", "content": "Book the berth."}]
         self.pictures: list[bytes] = []
+        self.arguments: list[Json] = []
 
     def step(self, number: int) -> None:
         """One more action and its screenshot."""
         self.pictures.append(screenshot(number, self.weight))
         parts = [text_part(self.dialect, f"Clicked at {number}."), picture_part(self.dialect, self.pictures[-1])]
-        self.messages += step_messages(self.dialect, f"call_{number}", "computer", {"action": f"click {number}"}, parts)
+        self.arguments.append(self._arguments(number))
+        self.messages += step_messages(self.dialect, f"call_{number}", "computer", self.arguments[-1], parts)
+
+    def _arguments(self, number: int) -> Json:
+        lines = (f"await page.click('#berth-{number}-{line}');\n" for line in range(self.script // 30))
+        return {"action": f"click {number}", **({"script": "".join(lines)} if self.script else {})}
+
+    def model(self, _: Json) -> list[Part]:
+        """What the model says; the loop decides by itself what is called."""
+        return [Text("Done.")]
 
     def run(self, store: Store, settings: Settings, steps: int, mode: str = "on", window: int = 200_000) -> LoopResult:
         """Take so many steps through a proxy."""

@@ -18,8 +18,10 @@ from keepwhole import Session
 from keepwhole.recall.names import NAMES
 from keepwhole.store.protocol import Store, entry_of
 from tests.apps.proxy.agent_model import Model
-from tests.apps.proxy.proxy_server import Process, ask, request, until
+from tests.apps.proxy.proxy_server import PATHS, Process, ask, request, until
+from tests.apps.proxy.screenshots import MODELS, Loop, request_body
 from tests.apps.proxy.several_proxies import (
+    EAGER,
     WAYS,
     Hedging,
     Place,
@@ -160,6 +162,38 @@ def test_helpers_of_one_session_at_two_proxies_do_not_get_in_each_others_way(tmp
         store.close()
     assert len(answers) == 1
     assert kinds["aged"] > 8
+
+
+@pytest.mark.parametrize(("dialect", "kind"), [*zip(TILLS, ("sqlite", "postgres", "sqlite"), strict=True)])
+def test_screenshots_and_scripts_at_two_proxies_at_once_are_on_record_once(
+    tmp_path: Path, dialect: Dialect, kind: str
+) -> None:
+    """Images are left out and arguments cut by whichever is first; the other one sends the same bytes."""
+    at, loop = place(kind, tmp_path), Loop(dialect, script=3_000)
+    own = {"models": {MODELS[dialect]: {"window": WINDOW}}, "auto": EAGER.replace(arguments="old")}
+    with upstream(loop.model) as served, proxies(at, served.url, **own) as found:
+        for step in range(24):
+            loop.step(step)
+            body = request_body(dialect, loop.messages)
+            with ThreadPoolExecutor(len(WAYS)) as pool:
+                asked = [
+                    pool.submit(ask, found[way].port, PATHS[dialect], body, {"x-keepwhole-session": "s", "x-way": way})
+                    for way in WAYS
+                ]
+                assert [one.result().status for one in asked] == [200, 200]
+            first, second = (asked.data for asked in served.asked[-2:])
+            assert first == second, unlikeness(first, second)
+        for one in found.values():
+            one.rest()
+        store = at.store("reader")
+        kinds = check_record(store)
+        store.close()
+    assert not served.refused
+    assert kinds["result"] == 48
+    assert kinds["aged"] > 3, kinds
+    last = served.asked[-1].data.decode()
+    assert "this view hides them]" in last
+    assert "image/png 1280x800" in last
 
 
 def test_whoever_is_killed_before_it_answers_another_proxy_sends_the_same(tmp_path: Path) -> None:

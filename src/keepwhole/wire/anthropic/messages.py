@@ -257,7 +257,12 @@ def _with_lost_blocks(message: Wire, calls: Sequence[Any], find: FindLost) -> Wi
 
 def media_part(media: MediaBytes) -> Json:
     """The block of an image or a document."""
-    source = {"type": "base64", "media_type": media.media_type, "data": encoded(media.data)}
+    if media.url is not None:
+        source = {"type": "url", "url": media.url}
+    elif media.file_id is not None:
+        source = {"type": "file", "file_id": media.file_id}
+    else:
+        source = {"type": "base64", "media_type": media.media_type, "data": encoded(media.data)}
     return {"type": "image" if media.kind == "image" else "document", "source": source}
 
 

@@ -22,7 +22,7 @@ from keepwhole.wire.content import (
     spoken,
 )
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.media import data_url, encoded
+from keepwhole.wire.media import PDF, data_url, encoded
 from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
 
 BREAK = "\n\n"
@@ -177,11 +177,16 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
 
 def media_part(media: MediaBytes) -> Json:
     """The part of an image, a document or audio, as servers take it that allow them in results."""
+    if media.file_id is not None:
+        return {"type": "file", "file": {"file_id": media.file_id}}
     if media.kind == "image":
-        return {"type": "image_url", "image_url": {"url": data_url(media)}}
+        return {"type": "image_url", "image_url": {"url": media.url or data_url(media)}}
+    if media.url is not None:
+        return {"type": "file", "file": {"file_url": media.url}}
     if media.kind == "audio":
         return {"type": "input_audio", "input_audio": {"data": encoded(media.data), "format": media.media_type[6:]}}
-    return {"type": "file", "file": {"file_data": data_url(media)}}
+    name = "file.pdf" if media.media_type == PDF else "file"
+    return {"type": "file", "file": {"file_data": data_url(media), "filename": name}}
 
 
 def result_message(call_id: str | None, content: str) -> Json:

@@ -261,8 +261,13 @@ def _lost_outputs(calls: Mapping[Any, str], answered: set[Any], find: FindLost) 
 
 def media_part(media: MediaBytes) -> Json:
     """The part of an image or a document."""
-    if media.kind == "image":
-        return {"type": "input_image", "image_url": data_url(media)}
+    is_image = media.kind == "image"
+    if media.file_id is not None:
+        return {"type": "input_image" if is_image else "input_file", "file_id": media.file_id}
+    if is_image:
+        return {"type": "input_image", "image_url": media.url or data_url(media)}
+    if media.url is not None:
+        return {"type": "input_file", "file_url": media.url}
     name = "file.pdf" if media.media_type == PDF else "file"
     return {"type": "input_file", "filename": name, "file_data": data_url(media)}
 
