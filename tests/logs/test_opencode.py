@@ -4,6 +4,8 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tests.logs.log_files import (
     USUAL,
     opencode_database,
@@ -106,3 +108,12 @@ def test_an_exported_session_is_read(tmp_path: Path) -> None:
     exported = {"info": {"id": "ses_1", "directory": "/w"}, "messages": messages}
     path = written(tmp_path / "exported.json", [json.dumps(exported, indent=2)])
     assert told(the_run(path)) == USUAL
+
+
+@pytest.mark.parametrize(
+    ("mime", "is_image"), [("text/plain", False), ("application/x-directory", False), ("image/png", True)]
+)
+def test_a_file_of_the_user_is_an_image_unless_its_text_is_repeated(mime: str, is_image: bool, tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": "look"}, {"type": "file", "mime": mime, "url": "data:"}]
+    run = the_run(opencode_database(tmp_path / "opencode.db", {"s": [({"role": "user"}, parts)]}))
+    assert (run.messages[0].other > 0) is is_image

@@ -104,3 +104,21 @@ def test_a_moved_cache_mark_makes_no_other_run(tmp_path: Path) -> None:
     marked = [{"role": "user", "content": [prompt]}]
     lines = [{"system": "s", "messages": marked}, {"system": "s", "messages": anthropic_messages()}]
     assert [row[1] for row in shape(the_run(written(tmp_path / "a.jsonl", lines)))][:2] == ["s", "mark-prompt"]
+
+
+def test_more_than_eight_conversations_side_by_side_are_given_the_oldest_first(tmp_path: Path) -> None:
+    ways = [[{"role": "user", "content": f"task {n}"}, *chat_messages()[1:]] for n in range(10)]
+    lines = [{"model": "m", "messages": way[:end]} for end in (1, 4) for way in ways]
+    runs, _ = read(written(tmp_path / "log.jsonl", lines))
+    lengths = [(run.task, len(run.messages)) for run in runs]
+    assert sorted(lengths) == sorted([(f"task {n}", length) for n in range(10) for length in (1, 4)])
+    eight = [{"model": "m", "messages": way[:end]} for end in (1, 4) for way in ways[:8]]
+    runs, _ = read(written(tmp_path / "eight.jsonl", eight))
+    assert [(run.task, len(run.messages)) for run in runs] == [(f"task {n}", 4) for n in range(8)]
+
+
+@pytest.mark.parametrize("response", ["{no json", '{"output": [', 7, None])
+def test_a_response_that_is_no_object_is_none(response: object, tmp_path: Path) -> None:
+    body = {"model": "m", "messages": chat_messages()}
+    line = {"request": body, "response": {"status": 200, "body": response}}
+    assert told(the_run(written(tmp_path / "log.jsonl", [line]))) == USUAL

@@ -218,3 +218,12 @@ def _walked(value: Any, path: list[Any]) -> list[tuple[list[Any], Any]]:
         for number, inner in enumerate(value):
             found += _walked(inner, [*path, IndexStep(number)])
     return found
+
+
+def test_a_mark_of_the_byte_order_before_json_counts_for_nothing() -> None:
+    assert at("\ufeff" + json.dumps(DATA), "$.meta") == '{"count": 400}'
+
+
+@pytest.mark.parametrize(("written", "name"), [(r'$["a\u0062"]', "ab"), (r'$["a\x"]', r"a\x"), ("$['a\\x']", r"a\x")])
+def test_a_quoted_key_is_read_as_json_or_else_as_it_is_written(written: str, name: str) -> None:
+    assert parse_path(written) == [KeyStep(name)]

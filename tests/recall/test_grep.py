@@ -198,3 +198,12 @@ def test_a_damaged_block_is_not_shown_though_it_was_found(tmp_path: object) -> N
     assert answer.is_error
     assert "damaged" in answer.content
     session.close()
+
+
+@pytest.mark.parametrize("pattern", ["\\C", "x\\C", "\\Cx"])
+def test_with_re2_a_match_of_single_bytes_is_widened_to_whole_characters(pattern: str) -> None:
+    pytest.importorskip("re2")
+    data = bytearray("éxé".encode())
+    spans = [ExpressionFinder(pattern).find(data, start, len(data)) for start in (0, 2)]
+    for span in spans:
+        assert span is None or data[span[0] : span[1]].decode()

@@ -99,3 +99,11 @@ def test_a_projection_can_always_be_encoded() -> None:
 )
 def test_objects_become_the_text_that_says_all_of_them(result: object, text: str) -> None:
     assert normalize(result, mode="canonical") == text
+
+
+def test_an_object_without_a_form_of_its_own_is_its_text() -> None:
+    class Odd:
+        def __str__(self) -> str:
+            return "an odd one"
+
+    assert json.loads(normalize({"odd": Odd(), "type": Odd}, mode="canonical"))["odd"] == "an odd one"

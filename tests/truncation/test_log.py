@@ -140,3 +140,11 @@ def test_lower_case_has_as_many_characters_as_the_text() -> None:
     text = "İstanbul ЖЁ " * 20_000
     assert len(fold(text)) == len(text)
     assert fold(text)[-3:] == "жё "
+
+
+@pytest.mark.parametrize(("at", "is_found"), [(2_999, True), (3_000, False), (3_999, False), (4_000, True)])
+def test_of_very_many_lines_with_a_word_the_first_3000_and_the_last_1000_are_looked_at(at: int, is_found: bool) -> None:
+    lines = ["error: connection lost"] * 5_000
+    lines[at] = "error: the disk of host seven is full, so nothing was written"
+    start = sum(len(line) + 1 for line in lines[:at])
+    assert (start in error_lines("\n".join(lines) + "\n", "\n")) is is_found

@@ -173,3 +173,11 @@ def test_a_summary_without_arguments_is_the_tool(arguments: str | None) -> None:
 
 def test_a_long_summary_says_that_it_was_shortened() -> None:
     assert summarize("read_file", '{"path": "' + "x" * 200 + '"}').endswith("…")
+
+
+def test_a_bare_reference_that_is_too_long_loses_the_end_of_its_summary() -> None:
+    about = Artifact(artifact_id=ID, summary="s" * 400, size=5_000)
+    view = shown('{"a": "' + "x" * 5_000 + '"}', about, inline_limit=256, default_strategy="element")
+    assert len(view.content) <= 256
+    assert view.content.startswith(f"[Artifact: {ID}] sss")
+    assert "s…" in view.content

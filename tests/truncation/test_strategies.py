@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.errors import UnknownStrategy
+from keepwhole.truncation import element
 from keepwhole.truncation.cut import Cut, Inserted, Source, TextSource, render
 from keepwhole.truncation.head import head
 from keepwhole.truncation.head_tail import head_tail
@@ -133,3 +134,11 @@ def test_a_strategy_of_ones_own_is_one_more_entry_in_the_table() -> None:
         return Cut(())
 
     assert strategy_named("nothing", {**STRATEGIES, "nothing": nothing}).function is nothing
+
+
+def test_a_text_too_large_for_its_elements_is_cut_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(element, "_LARGEST", 20_000)
+    small, large = ('["' + '", "'.join(["item"] * count) + '"]' for count in (2_000, 4_000))
+    by_element, at_both_ends = (cut_by("element", text, 500)[1] for text in (small, large))
+    assert "items omitted" in by_element
+    assert at_both_ends == cut_by("head_tail", large, 500)[1]

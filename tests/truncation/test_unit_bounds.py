@@ -62,3 +62,10 @@ def test_units_of_xml_are_elements_with_their_tags() -> None:
 def test_a_heading_stays_with_what_follows_it() -> None:
     text = "".join(f"Heading {n}\n\n{'Some words of a paragraph. ' * 12}\n\n" for n in range(8))
     assert all(unit.startswith("Heading") for unit in units(text))
+
+
+def test_events_of_a_text_with_other_line_ends_are_its_lines() -> None:
+    text = "".join(f"09:00:0{number} INFO start\r  more of it\r" for number in range(9))
+    assert list(unit_bounds(text, "log"))[:3] == [0, len("09:00:00 INFO start\r"), len(text) // 9]
+    units_by_event = list(unit_bounds(text.replace("\r", "\n"), "log"))
+    assert units_by_event[:2] == [0, len(text) // 9]

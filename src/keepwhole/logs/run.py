@@ -42,11 +42,6 @@ class Run(Value):
         """Return the number of characters of the largest result."""
         return max((len(returned.text) for message in self.messages for returned in message.returned), default=0)
 
-    @property
-    def length(self) -> Length:
-        """Return the length class of the run, by its characters."""
-        return length_of(self.chars)
-
 
 def length_of(chars: int) -> Length:
     """Return the length class of a run with this number of characters."""

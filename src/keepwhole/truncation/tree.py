@@ -180,7 +180,7 @@ class TreeCut:
 
     def may_cut(self, at: int, begin: int) -> bool:
         """Whether the text of a leaf, which starts at `begin`, may be cut before `at`."""
-        return True
+        raise NotImplementedError
 
     def is_named(self, start: int) -> bool:
         """Whether the members of this container have names, so that even a short part of each is useful."""
