@@ -167,3 +167,8 @@ def test_a_terminal_sequence_is_never_split() -> None:
         assert head_edge(source, limit) in (100, 111)
     for start in range(101, 111):
         assert tail_edge(source, start) == 111
+
+
+def test_the_only_line_end_of_a_long_text_is_never_split() -> None:
+    assert_never_split(["x"] * 200 + ["\r\n"] + ["x"] * 200)
+    assert_never_split(["x"] * 200 + ["\r", "x"] + ["x"] * 200)
