@@ -1,7 +1,8 @@
 """`python -m bench.screenshots`: what a computer-use loop costs with `mode: off` and with `on`, in every dialect.
 
-A scripted loop takes a screenshot at every step, through the proxy. The provider is simulated: it bills images by their
-pixels and keeps a prompt cache. Costs are in tokens at the input price.
+A scripted loop acts by a script and takes a screenshot at every step, through the proxy, with the provider's own SDK;
+the model reads images and scripts back now and then. The provider is simulated: it bills images by their pixels and
+keeps a prompt cache. `on` cuts the arguments of old calls too. Costs are in tokens at the input price.
 """
 
 import argparse
@@ -11,9 +12,9 @@ from contextlib import closing
 
 from keepwhole import SqliteStore
 from keepwhole.config import Settings
+from keepwhole.policies.settings import CAREFUL
 from tests.apps.proxy.proxy_server import DIALECTS
 from tests.apps.proxy.screenshots import MODELS, Loop, LoopResult
-from tests.upstream.spelling import Dialect
 
 _NO_LIMIT = 100_000_000
 
@@ -23,19 +24,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     found = argparse.ArgumentParser(prog="python -m bench.screenshots", description=__doc__)
     found.add_argument("--steps", type=int, default=200)
     found.add_argument("--bytes", type=int, default=2_000, help="bytes of a screenshot, about")
+    found.add_argument("--script", type=int, default=1_500, help="characters that the model writes into each call")
     found.add_argument("--window", type=int, default=200_000)
     args = found.parse_args(argv)
     print(f"{'dialect':18}{'mode':6}{'cost':>14}{'tokens sent':>14}{'largest':>10}")
     for dialect in DIALECTS:
         for mode in ("off", "on"):
-            took = _run(dialect, mode, args.steps, args.bytes, args.window)
+            loop = Loop(dialect, args.bytes, args.script)
+            took = _run(loop, mode, args.steps, args.window)
             print(f"{dialect:18}{mode:6}{took.cost:14,.0f}{took.tokens:14,}{max(took.sizes):10,}")
 
 
-def _run(dialect: Dialect, mode: str, steps: int, size: int, window: int) -> LoopResult:
+def _run(loop: Loop, mode: str, steps: int, window: int) -> LoopResult:
     with tempfile.TemporaryDirectory() as home, closing(SqliteStore(home)) as store:
-        settings = Settings(home=home, models={MODELS[dialect]: {"window": window, "images": "claude"}})
-        return Loop(dialect, size).run(store, settings, steps, mode, window if mode == "on" else _NO_LIMIT)
+        profile = {"window": window, "images": "claude", "read": 0.1}
+        settings = Settings(home=home, models={MODELS[loop.dialect]: profile}, auto=CAREFUL.replace(arguments="old"))
+        return loop.run(store, settings, steps, mode, window if mode == "on" else _NO_LIMIT)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ tools promise long results, else once something is left out, if that pays."""
 import json
 from typing import Any
 
+import pytest
+
 from keepwhole.config import Settings
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
@@ -87,6 +89,39 @@ def test_they_are_not_withdrawn_when_what_was_left_out_is_shown_again() -> None:
     body = proxy.forward(CLIENT.request(history))
     assert names_of(body)[0] == NAMES[0]
     assert "get_artifact" not in str(result_texts(json.loads(body)["messages"]))
+
+
+@pytest.mark.parametrize("is_another_process", [False, True])
+def test_what_was_read_back_stays_although_the_request_that_offered_the_tools_is_not_on_record_yet(
+    is_another_process: bool,
+) -> None:
+    """A client may ask again before the request with which the tools came is recorded, which happens afterwards."""
+    store, history = MemoryStore(), turns(long_log("a", 3_000), "shipped")
+    proxy = default_proxy(store)
+    exchange = proxy.begin(CLIENT.request(history[:3]))
+    exchange.settle()
+    artifact = result_texts(json.loads(exchange.body)["messages"])["c0"].partition("[Artifact: ")[2].partition("]")[0]
+    recall = {"type": "tool_use", "id": "r0", "name": "get_artifact", "input": {"id": artifact, "lines": "7-7"}}
+    called = history[3]["content"]
+    assert exchange.read_answer(answer([recall])) is None
+    assert exchange.read_answer(answer(called)) is not None
+    after_round = unmarked(exchange.body)["messages"]
+    later = default_proxy(store) if is_another_process else proxy
+    body = unmarked(later.forward(CLIENT.request(history)))
+    assert body["messages"][: len(after_round)] == after_round, "the provider has cached what was read back"
+    assert names_of(json.dumps(body).encode())[0] == NAMES[0]
+
+
+def unmarked(body: bytes) -> Json:
+    """A request without the client's cache markers, which move on."""
+    return json.loads(
+        body, object_hook=lambda fields: {key: value for key, value in fields.items() if key != "cache_control"}
+    )
+
+
+def answer(blocks: list[Json]) -> bytes:
+    about = {"type": "message", "role": "assistant", "stop_reason": "tool_use"}
+    return json.dumps({**about, "content": blocks, "usage": {"input_tokens": 10, "output_tokens": 1}}).encode()
 
 
 def test_a_cut_that_frees_less_than_the_tools_cost_is_not_made() -> None:

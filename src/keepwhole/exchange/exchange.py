@@ -126,6 +126,7 @@ class Exchange:
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
         tools, waits = self._recall_tools()
+        waits = waits and not self._has_hidden_rounds()
         self._tools_tokens, self.offers = estimate(str(tools)) if tools else 0, bool(tools) and not waits
         if self.offers:
             self._request = self._with_rounds(self._with_tools(self._request, tools))
@@ -154,6 +155,13 @@ class Exchange:
         were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
         tools = self._session.tools_to_offer(self.dialect.name, were_offered=were_offered)
         return tools, bool(tools) and not were_offered
+
+    def _has_hidden_rounds(self) -> bool:
+        """Whether the conversation has hidden rounds, and so was offered the tools: the rounds are on record before
+        their answer ends, the request that offered the tools a moment later."""
+        if self._rounds is None or self._rounds.is_empty:
+            return False
+        return self._with_rounds(self._request) is not self._request
 
     def _is_likely_long(self) -> bool:
         """Whether a long conversation is likely: by the length before the model's first answer, and by the tools."""

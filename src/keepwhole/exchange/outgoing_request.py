@@ -107,6 +107,11 @@ class HiddenRounds:
         self._read = 0
         """How many of those on record are known."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none, as far as the record was read."""
+        return not self._by_key and not self._session.conversations.notes(TOOL)
+
     def read_all(self) -> tuple[dict[str, list[Round]], bool]:
         """Every round by the key of its answer, in order, and whether the record could be read; what cannot be read is
         left out."""

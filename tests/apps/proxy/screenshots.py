@@ -5,27 +5,36 @@ Owns: the client and its model, in any dialect. Must not know: what is promised.
 
 import base64
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from typing import Any, NamedTuple
 
 from keepwhole.config import Settings
 from keepwhole.store.protocol import Store
-from tests.apps.proxy.proxy_server import PATHS, ask, proxy
+from tests.apps.proxy.proxy_server import proxy
+from tests.apps.proxy.sdk_clients import sdk_client
 from tests.canonical.pictures import png
+from tests.upstream.pictures import pictures_in
+from tests.upstream.prompt import strings_in
 from tests.upstream.prompt_cache import TILLS, Breakpoints, Clock, Prefixes
-from tests.upstream.server import Upstream, upstream
-from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
+from tests.upstream.server import upstream
+from tests.upstream.spelling import Dialect, Json, Part, Tool
 
 SIZE = 1280, 800
 MODELS: dict[Dialect, str] = {
-    "anthropic": "claude-sonnet-4-5",
+    "anthropic": "claude-sonnet-5",
     "openai_chat": "screen-chat",
     "openai_responses": "screen-responses",
 }
 SYSTEM = "You use a computer. Take a screenshot after every action. " * 60
 SCHEMA: Json = {"type": "object", "properties": {"action": {"type": "string"}}}
 Till = Breakpoints | Prefixes
+_HIDDEN = {
+    "image": re.compile(r"\[Artifact: (art_\d+_\w{22})\] image/png"),
+    "arguments": re.compile(r'id="(art_\d+_\w{22})", part="arguments"'),
+}
+"""What says that something is not shown, and how it is called."""
+_READS_EVERY = 7
+"""Steps after which the model reads something back."""
 
 
 def screenshot(number: int, weight: int = 600) -> bytes:
@@ -87,64 +96,102 @@ class LoopResult(NamedTuple):
     """What a loop took, and what was sent."""
 
     bodies: list[bytes]
+    """All requests that the provider got, those of hidden rounds too."""
     cost: float
     """In tokens at the input price."""
     tokens: int
     sizes: list[int]
     """Tokens of each request."""
     refused: list[str]
+    reads: list[str]
+    """What the model has read back and found to be what came: images and arguments."""
 
 
 class Loop:
-    """One computer-use loop."""
+    """One computer-use loop: the model acts by scripts that it writes, and sees the screen after each."""
 
     def __init__(self, dialect: Dialect, weight: int = 600, script: int = 0) -> None:
         """With screenshots of so many bytes, and so many characters of a script in every call."""
-        self.dialect, self.weight, self.script = dialect, weight, script
+        self.dialect: Dialect = dialect
+        self.weight, self.script = weight, script
         self.messages: list[Json] = [{"role": "user", "content": "Book the berth."}]
         self.pictures: list[bytes] = []
-        self.arguments: list[Json] = []
 
-    def step(self, number: int) -> None:
-        """One more action and its screenshot."""
-        self.pictures.append(screenshot(number, self.weight))
-        parts = [text_part(self.dialect, f"Clicked at {number}."), picture_part(self.dialect, self.pictures[-1])]
-        self.arguments.append(self._arguments(number))
-        self.messages += step_messages(self.dialect, f"call_{number}", "computer", self.arguments[-1], parts)
-
-    def _arguments(self, number: int) -> Json:
+    def arguments(self, number: int) -> Json:
+        """What the model writes into the call of a step."""
         lines = (f"await page.click('#berth-{number}-{line}');\n" for line in range(self.script // 30))
         return {"action": f"click {number}", **({"script": "".join(lines)} if self.script else {})}
 
-    def model(self, _: Json) -> list[Part]:
-        """What the model says; the loop decides by itself what is called."""
-        return [Text("Done.")]
+    def step(self, number: int) -> None:
+        """One more action and its screenshot."""
+        call = step_messages(self.dialect, f"call_{number}", "computer", self.arguments(number), [])[:-1]
+        self.add_screenshot(number, call)
+
+    def add_screenshot(self, number: int, call: list[Json]) -> None:
+        """Add the messages of a call, and the screenshot that it returned."""
+        self.pictures.append(screenshot(number, self.weight))
+        parts = [text_part(self.dialect, f"Clicked at {number}."), picture_part(self.dialect, self.pictures[-1])]
+        self.messages += [*call, step_messages(self.dialect, f"call_{number}", "computer", {}, parts)[-1]]
 
     def run(self, store: Store, settings: Settings, steps: int, mode: str = "on", window: int = 200_000) -> LoopResult:
-        """Take so many steps through a proxy."""
-        clock = Clock()
+        """Take so many steps through a proxy, with the provider's own SDK as the client."""
+        clock, model = Clock(), LoopModel(self)
         till: Till = TILLS[self.dialect](clock, window=window)
-        with _served(self.dialect, store, settings, mode, till) as (provider, port):
+        with (
+            upstream(model, till) as provider,
+            proxy(provider.url, store=store, mode=mode, settings=settings) as served,
+            sdk_client(self.dialect, served.url, {"x-keepwhole-session": f"screens-{self.dialect}"}) as client,
+        ):
             for number in range(steps):
-                self.step(number)
-                headers = {"x-api-key": "k", "x-keepwhole-session": f"screens-{self.dialect}"}
-                answer = ask(port, PATHS[self.dialect], request_body(self.dialect, self.messages), headers)
-                assert answer.status == 200, answer.data[:500]
+                answer = client.ask(request_body(self.dialect, self.messages), is_streamed=number % 2 == 1)
+                assert answer.calls == [(f"call_{number}", self.arguments(number))], "the client gets calls whole"
+                self.add_screenshot(number, answer.messages)
                 clock.pass_by(5)
-            sent = [asked.data for asked in provider.asked]
-            return LoopResult(sent, till.cost, till.tokens, [bill.tokens for bill in till.bills], provider.refused)
+            served.rest(30)
+        assert not provider.failed, provider.failed
+        sent = [asked.data for asked in provider.asked]
+        sizes = [bill.tokens for bill in till.bills]
+        return LoopResult(sent, till.cost, till.tokens, sizes, provider.refused, model.reads)
 
 
-@contextmanager
-def _served(
-    dialect: Dialect, store: Store, settings: Settings, mode: str, till: Till
-) -> Iterator[tuple[Upstream, int]]:
-    def model(_: Json) -> list[Part]:
-        return [Tool("computer", {"action": "click"})]
+class LoopModel:
+    """The model: it writes the next script, and now and then reads an image or a script back that it does not see."""
 
-    with (
-        upstream(model, till) as provider,
-        proxy(provider.url, store=store, mode=mode, settings=settings) as served,
-    ):
-        yield provider, served.port
-        served.rest(30)
+    def __init__(self, loop: Loop) -> None:
+        self._loop, self._calls = loop, 0
+        self._asked: tuple[str, int] | None = None
+        self.reads: list[str] = []
+
+    def __call__(self, body: Json) -> list[Part]:
+        messages: list[Json] = body.get("messages", body.get("input"))
+        if self._asked is not None:
+            self._check(*self._asked, messages[-1])
+            self._asked = None
+        elif self._calls % _READS_EVERY == _READS_EVERY - 1:
+            part = ("image", "arguments")[self._calls // _READS_EVERY % 2]
+            found = self._hidden(messages, part)
+            if found is not None:
+                number, given = found
+                self._asked = part, number
+                return [Tool("get_artifact", given, f"recall_{self._calls}")]
+        self._calls += 1
+        return [Tool("computer", self._loop.arguments(self._calls - 1), f"call_{self._calls - 1}")]
+
+    def _hidden(self, messages: list[Json], part: str) -> tuple[int, Json] | None:
+        """The last step of which an image or the arguments are not shown, and what to ask for."""
+        for number in reversed(range(self._calls)):
+            step = json.dumps([message for message in messages if f'"call_{number}"' in json.dumps(message)])
+            found = _HIDDEN[part].search(step.replace("\\", ""))
+            if found is not None:
+                return number, {"id": found[1], **({"part": "arguments"} if part == "arguments" else {})}
+        return None
+
+    def _check(self, part: str, number: int, answer: Json) -> None:
+        if part == "arguments":
+            script = json.dumps(self._loop.arguments(number))
+            assert any(script in text for text in strings_in(answer)), "the arguments are not whole"
+        elif self._loop.dialect == "openai_chat":
+            assert "image/png" in json.dumps(answer)
+        else:
+            assert [base64.b64decode(data) for _, data in pictures_in([answer])] == [self._loop.pictures[number]]
+        self.reads.append(part)

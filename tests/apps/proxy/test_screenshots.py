@@ -3,49 +3,71 @@
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from keepwhole import Session, SqliteStore
 from keepwhole.config import Settings
+from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.store.protocol import result_of
 from tests.apps.proxy.proxy_server import DIALECTS
 from tests.apps.proxy.screenshots import MODELS, Loop, LoopResult
 from tests.upstream.pictures import pictures_in
 from tests.upstream.spelling import Dialect
 
-STEPS = 200
-WINDOW = 100_000
+WINDOW = 200_000
+SCRIPT = 1_500
+"""Characters that the model writes into each call."""
 
 
-def run(dialect: Dialect, home: Path, mode: str, steps: int = STEPS, window: int = WINDOW) -> tuple[Loop, LoopResult]:
-    settings = Settings(home=str(home), models={MODELS[dialect]: {"window": window, "images": "claude"}})
-    loop = Loop(dialect)
+def run(
+    dialect: Dialect, home: Path, mode: str, steps: int, window: int, script: int = SCRIPT, auto: AutoSettings = CAREFUL
+) -> tuple[Loop, LoopResult]:
+    settings = Settings(
+        home=str(home),
+        models={MODELS[dialect]: {"window": window, "images": "claude", "read": 0.1}},
+        auto=auto.replace(arguments="old"),
+    )
+    loop = Loop(dialect, script=script)
     with closing(SqliteStore(str(home))) as store:
         return loop, loop.run(store, settings, steps, mode, window if mode == "on" else 10_000_000)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("steps", "auto"), [(56, LEAN), pytest.param(200, CAREFUL, marks=[pytest.mark.torture, pytest.mark.timeout(0)])]
+)
 def test_a_long_loop_of_screenshots_keeps_every_promise(
-    dialect: Dialect, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    dialect: Dialect, steps: int, auto: AutoSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    loop, on = run(dialect, tmp_path / "on", "on")
-    _, off = run(dialect, tmp_path / "off", "off")
+    loop, on = run(dialect, tmp_path / "on", "on", steps, WINDOW, auto=auto)
+    _, off = run(dialect, tmp_path / "off", "off", steps, WINDOW)
     with capsys.disabled():
-        print(f"\n{dialect}: {STEPS} screenshots cost {off.cost:,.0f} with `mode: off`, {on.cost:,.0f} with `on`")
-    assert not on.refused  # every request is valid: pairs, base64, types
-    assert len(on.bodies) == STEPS
-    assert max(on.sizes) <= WINDOW < max(off.sizes)
-    assert on.cost < 0.8 * off.cost
+        print(f"\n{dialect}: {steps} screenshots cost {off.cost:,.0f} with `mode: off`, {on.cost:,.0f} with `on`")
+    assert not on.refused  # every request is valid: pairs, base64, types, arguments
+    assert len(on.bodies) == steps + len(on.reads)
+    assert {"image", "arguments"} <= set(on.reads), "the model has read both back"
+    assert max(on.sizes) <= WINDOW
+    assert on.cost < (0.8 if steps == 200 else 1.0) * off.cost
     changes = [number for number, changed in enumerate(_changed_fronts(on.bodies)) if changed]
-    assert 1 <= len(changes) <= STEPS // 10  # rare batches: between them every request begins as the last one
-    with closing(SqliteStore(str(tmp_path / "on"))) as store:
+    assert 1 <= len(changes) <= steps // 10  # rare batches: between them every request begins as the last one
+    check_record(tmp_path / "on", loop, steps)
+
+
+def check_record(home: Path, loop: Loop, steps: int) -> None:
+    """Every image and all arguments can be read back byte for byte."""
+    with closing(SqliteStore(str(home))) as store:
         (info,) = store.sessions()
         session = Session(info.name, store=store)
-        kept = [result_of(row) for row in store.rows(session.id, kind="result")]
-        images = [result for result in kept if result.media_type == "image/png"]
-        assert [session.recall_bytes(result.trace_id) for result in images] == loop.pictures
-        assert {(result.width, result.height) for result in images} == {(1280, 800)}
+        results = [result_of(row) for row in store.rows(session.id, kind="result")]
+        kept = [one for one in results if str(one.call_id).startswith("call_")]
+        images = [one for one in kept if one.media_type == "image/png"]
+        # The last screenshot was never sent.
+        assert [session.recall_bytes(one.trace_id) for one in images] == loop.pictures[: steps - 1]
+        assert {(one.width, one.height) for one in images} == {(1280, 800)}
+        given = [json.loads(session.recall(one.trace_id, part="arguments")) for one in kept if one.width is None]
+        assert given == [loop.arguments(number) for number in range(steps - 1)]
         assert not session.verify().findings
 
 
@@ -55,10 +77,16 @@ def _changed_fronts(bodies: list[bytes]) -> list[bool]:
     before: list[object] = []
     for body in bodies:
         fields = json.loads(body)
-        messages = [_unmarked(message) for message in fields.get("messages", fields.get("input"))]
+        messages = [_spelled_out(_unmarked(message)) for message in fields.get("messages", fields.get("input"))]
         found.append(messages[: len(before)] != before)
         before = messages
     return found
+
+
+def _spelled_out(message: Any) -> Any:
+    """A message whose text is a part, as providers read it: a marker needs one."""
+    text = message.get("content")
+    return {**message, "content": [{"type": "text", "text": text}]} if isinstance(text, str) else message
 
 
 def _unmarked(value: object) -> object:
@@ -71,9 +99,17 @@ def _unmarked(value: object) -> object:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_newest_screenshots_stay(dialect: Dialect, tmp_path: Path) -> None:
-    loop, on = run(dialect, tmp_path, "on", steps=80)
+    loop, on = run(dialect, tmp_path, "on", 48, WINDOW, script=0, auto=LEAN)
     last = json.loads(on.bodies[-1])
     shown = [data for _, data in pictures_in(last.get("messages", last.get("input")))]
-    assert 3 <= len(shown) < 80
-    whole = json.loads(json.dumps(loop.messages))
-    assert shown == [data for _, data in pictures_in(whole)][-len(shown) :]
+    assert 3 <= len(shown) < 47
+    whole = [data for _, data in pictures_in(loop.messages[:-1])]  # the last result came after the last request
+    assert set(whole[-3:]) <= set(shown)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_small_window_is_held(dialect: Dialect, tmp_path: Path) -> None:
+    loop, on = run(dialect, tmp_path, "on", 30, 32_000)
+    assert not on.refused
+    assert max(on.sizes) <= 32_000 < 30 * 1_800
+    check_record(tmp_path, loop, 30)
