@@ -147,3 +147,10 @@ def test_a_message_without_its_markers_is_what_it_was_before_it_had_any(messages
     for message in messages:
         made = unmarked(json.dumps(message, separators=separators))
         assert made == json.dumps(without(message), separators=separators)
+
+
+@pytest.mark.parametrize(("ttl", "seconds"), [("5m", 300), ("1h", 3_600), ("2h", None), (None, None), (7, None)])
+def test_a_marker_says_how_long_the_cache_is_to_live(ttl: object, seconds: int | None) -> None:
+    marker = EPHEMERAL if ttl is None else {**EPHEMERAL, "ttl": ttl}
+    (found,) = cache_markers(request([{"role": "user", "content": [marked({"type": "text", "text": "x"}, marker)]}]))
+    assert found.seconds == seconds
