@@ -14,7 +14,7 @@ def test_every_provider_has_a_usual_model(provider: str) -> None:
 
 
 def test_a_name_without_prices_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="There are no prices for `nobody`.*anthropic, openai"):
+    with pytest.raises(UsageError, match=r"There are no prices for `nobody`\..*anthropic, openai"):
         profile_named("nobody", {})
 
 
