@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.transcript import Transcript
+from tests.policies.builders import add_image
 
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=12)
@@ -131,3 +132,27 @@ def test_items_are_numbered_in_order_and_lie_in_their_messages(messages: list[Me
     assert [item.number for item in made.items] == list(range(len(made.items)))
     assert [item.returned for item in made.items] == [one for message in messages for one in message.returned]
     assert all(item.returned in messages[item.index].returned for item in made.items)
+
+
+def test_a_result_whose_call_is_not_known_stands_for_itself() -> None:
+    made = Transcript()
+    made.extend([Message("tool", returned=(ResultText("lost", ("content",), "text"),))])
+    (item,) = made.items
+    assert made.same_call(item) == [item]
+    assert made.index_of_call(item) == item.index == 0
+
+
+def test_the_calls_of_one_tool_with_the_same_arguments_are_the_same_call() -> None:
+    made = Transcript()
+    for number, (tool, arguments) in enumerate([("a", "{}"), ("a", '{"x": 1}'), ("b", "{}"), ("a", "{}")]):
+        calls = (Call(f"c{number}", tool, arguments),)
+        results = (ResultText(f"c{number}", ("content",), "text"),)
+        made.extend([Message("assistant", calls=calls), Message("tool", returned=results)])
+    assert [item.number for item in made.same_call(made.items[0])] == [0, 3]
+    assert [made.index_of_call(item) for item in made.items] == [0, 2, 4, 6]
+
+
+def test_the_size_of_an_image_is_that_of_its_bytes() -> None:
+    made = Transcript()
+    add_image(made, 1)
+    assert made.items[0].size == 150_000
