@@ -1,15 +1,19 @@
 """What a hook does: keeps everything whole, answers only where something else is to be shown, never fails."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from keepwhole.apps.hooks import command, run
 from keepwhole.apps.hooks.run import answer
+from keepwhole.errors import UsageError
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.testing import printed_calls
@@ -230,3 +234,39 @@ def test_the_process_answers_as_the_function_does(tmp_path: Path) -> None:
     given = json.dumps({**bash(LONG), "cwd": str(tmp_path)}).encode()
     done = subprocess.run(command, input=given, cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(done.stdout) == ask(bash(LONG))
+
+
+@pytest.mark.parametrize(
+    ("answered", "out", "err"),
+    [
+        ({"a": "é"}, '{"a": "\\u00e9"}', ""),
+        (None, "", ""),
+        (ValueError("odd"), "", "keepwhole: the result was passed on as it is: ValueError: odd\n"),
+        (UsageError("Do this."), "", "keepwhole: the result was passed on as it is: Do this.\n"),
+    ],
+)
+def test_a_hook_answers_or_says_why_not_and_never_fails(
+    answered: object, out: str, err: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answering(client: str, given: bytes) -> object:
+        assert (client, given) == ("codex", b"{}")
+        if isinstance(answered, Exception):
+            raise answered
+        return answered
+
+    monkeypatch.setattr(run, "answer", answering)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"{}")))
+    assert run.run("codex") == 0
+    assert tuple(capsys.readouterr()) == (out, err)
+
+
+def test_a_hook_is_run_by_the_script_beside_python_or_else_by_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "a b" / "python"))
+    assert command.command_line() == f"'{tmp_path}/a b/python' -P -m keepwhole"
+    (tmp_path / "a b").mkdir()
+    script = tmp_path / "a b" / "keepwhole"
+    script.write_text("")
+    script.chmod(0o755)
+    assert command.command_line() == f"'{script}'"

@@ -351,3 +351,49 @@ def test_a_package_that_offers_something_else_is_named(tmp_path: Path, entry: st
     assert done.returncode == 2
     assert says in done.stderr
     assert b"uninstall" in done.stderr
+
+
+def test_an_address_in_the_settings_of_codex_goes_on_behind_the_proxy(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text('openai_base_url = "https://one.example/v1"\n')
+    argv, _, upstreams = started(home, "codex")
+    assert upstreams["openai"] == "https://one.example/v1"
+    assert f'openai_base_url="{BASE}/openai"' in argv
+
+
+@pytest.mark.parametrize(
+    ("says", "environ", "address"),
+    [
+        ("Logged in using ChatGPT", {}, "openai"),
+        ("Logged in using an API key", {}, "v1"),
+        ("Logged in using ChatGPT", {"CODEX_API_KEY": "x"}, "v1"),
+    ],
+)
+def test_codex_with_a_subscription_has_another_address(
+    home: Path, says: str, environ: dict[str, str], address: str
+) -> None:
+    program = script(home, "codex", says)
+    argv, _, _ = started(home, program, **environ)
+    assert f'openai_base_url="{BASE}/{address}"' in argv
+
+
+def test_codex_that_cannot_be_asked_has_no_subscription(home: Path) -> None:
+    argv, _, _ = started(home, str(home / "gone" / "codex"))
+    assert f'openai_base_url="{BASE}/v1"' in argv
+
+
+def test_addresses_of_opencode_in_a_folder_are_those_that_the_home_folder_has_not(home: Path) -> None:
+    def settings(**addresses: str) -> str:
+        return json.dumps({"provider": {name: {"options": {"baseURL": url}} for name, url in addresses.items()}})
+
+    own, added = settings(one="https://one.example"), settings(one="https://one.example", two="https://two.example")
+    (home / "work").mkdir()
+    program = home / "opencode"
+    program.write_text(f"#!/bin/sh\ncase $PWD in */work) echo '{added}' ;; *) echo '{own}' ;; esac\n")
+    program.chmod(0o755)
+    command = ClientCommand([str(program)], {"HOME": str(home), "PATH": os.environ["PATH"]}, RESULTS)
+    find = client_for("opencode").folder_addresses
+    assert find is not None
+    assert find(command, str(home / "work")) == [(str(home / "work"), {"two": "https://two.example"})]
+    assert find(command, str(home)) == []
+    assert find(command._replace(environ={"HOME": str(home / "gone")}), str(home / "work")) == []

@@ -2,12 +2,18 @@
 
 from collections import Counter
 
+import pytest
+
+from keepwhole import MemoryStore
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import cost_of, first_full, sizes
-from keepwhole.apps.wrap.receipt import Tally, receipt
+from keepwhole.apps.wrap.receipt import Meter, Tally, receipt
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.clients.claude_code import CLAUDE_CODE
+from keepwhole.config import Settings
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for
+from keepwhole.wire.dialects import endpoint_of
 
 SONNET = "claude-sonnet-4-5"
 
@@ -150,3 +156,34 @@ def test_a_client_that_is_newer_than_those_that_were_tried_is_on_the_receipt() -
     lines = told(step(10, 10), untried=("claude-code", "99.0.1"))
     (line,) = [line for line in lines if line.startswith("  client")]
     assert f"Claude Code 99.0.1 is newer than {CLAUDE_CODE.versions[-1]}" in line
+
+
+@pytest.mark.parametrize(
+    ("status", "note", "outcome", "trouble"),
+    [
+        (0, "", "passed", {"request failed, no answer": 1}),
+        (399, "", "complete", {}),
+        (400, "", "complete", {"request failed, 400": 1}),
+        (529, "odd", "incomplete", {"request failed, 529": 1}),
+        (200, "odd", "complete", {"answer cut off": 1}),
+        (200, "", "incomplete", {"answer cut off": 1}),
+        (200, "", "complete", {}),
+    ],
+)
+def test_trouble_with_a_request_is_counted_by_kind(
+    status: int, note: str, outcome: str, trouble: dict[str, int]
+) -> None:
+    meter, proxied = Meter(0), ProxiedRequest(endpoint_of("/v1/messages"))
+    proxied.status, proxied.note, proxied.outcome = status, note, outcome
+    meter.add(proxied)
+    tally = meter.tally(MemoryStore(), Settings(home="unused"))
+    assert tally.trouble == trouble
+    assert (tally.unrecorded, tally.unnamed, tally.unstored, tally.others) == (1, 0, 0, 0)
+
+
+def test_requests_that_are_no_conversation_are_counted_apart() -> None:
+    meter = Meter(0)
+    meter.add(ProxiedRequest(None))
+    meter.add(ProxiedRequest(endpoint_of("/v1/messages/count_tokens")))
+    tally = meter.tally(MemoryStore(), Settings(home="unused"))
+    assert (tally.others, tally.unrecorded, tally.trouble) == (1, 0, {})
