@@ -1,7 +1,8 @@
 """What Keepwhole changed of a request: everything else must be, byte by byte, what the client sent.
 
 Its edits are: the texts of results; recall tools beside the client's own; rounds of recall, which the client does not
-see; one cache marker more. `outside` is a request without these, as it is written.
+see; one cache marker more; a summary in place of the oldest messages. `outside` is a request without these, as it is
+written; behind a summary it must be the end of what the client sent.
 """
 
 import json
@@ -24,6 +25,7 @@ _RESULTS = {
 """Which member of a part is the text of a result."""
 _CONNECTION = {"host", "connection", "content-length", "accept-encoding", "transfer-encoding", "keep-alive"}
 _MARKER = "cache_control"
+_SUMMARY = "<keepwhole-summary>"
 
 
 class Request(NamedTuple):
@@ -37,6 +39,12 @@ class Request(NamedTuple):
     """The texts of results by their call ids."""
     recalls: int
     """Rounds of recall in it."""
+
+    @property
+    def behind_summary(self) -> tuple[str, ...]:
+        """What follows a summary, as `loosely` has it; nothing where there is none."""
+        at = next((at for at, part in enumerate(self.outside) if _SUMMARY in part), None)
+        return () if at is None else self.loosely[at + 1 :]
 
     @property
     def loosely(self) -> tuple[str, ...]:
@@ -90,8 +98,12 @@ def differences(sent: Sequence[Asked], received: Sequence[Asked]) -> list[str]:
     found = [take_apart(asked) for asked in received if is_turn(asked)]
     known, known_loosely = {one.outside for one in wanted}, {one.loosely for one in wanted}
     seen, seen_loosely = {one.outside for one in found}, {one.loosely for one in found if one.recalls}
+    ends = {one.behind_summary for one in found if one.behind_summary}
+    summarized = {one.loosely for one in wanted if any(one.loosely[-len(end) :] == end for end in ends)}
+    met = {one[-len(end) :] for one in summarized for end in ends}
     new = [one for one in found if (one.loosely not in known_loosely if one.recalls else one.outside not in known)]
-    lost = [one for one in wanted if one.outside not in seen and one.loosely not in seen_loosely]
+    new = [one for one in new if one.behind_summary not in met]
+    lost = [one for one in wanted if one.outside not in seen and one.loosely not in seen_loosely | summarized]
     problems = [_problem("received, not sent", one, wanted) for one in new]
     problems += [_problem("sent, not received", one, found) for one in lost]
     problems += _lost_markers(wanted, found)

@@ -45,9 +45,19 @@ class Later(NamedTuple):
 
     @property
     def shown_anew(self) -> dict[str, tuple[str, str | None]]:
-        """Results that the first request shows otherwise than the last one before it."""
-        old, new = take_apart(self.before).results, take_apart(self.first).results
-        return {call_id: (text, new.get(call_id)) for call_id, text in old.items() if new.get(call_id) != text}
+        """Results that the first request shows otherwise than the last one before it, or not at all where no summary
+        stands for them."""
+        old, new, summary = take_apart(self.before).results, take_apart(self.first).results, self.has_summary
+        return {
+            call_id: (text, new.get(call_id))
+            for call_id, text in old.items()
+            if new.get(call_id) != text and not (summary and call_id not in new)
+        }
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether the first request begins with a summary."""
+        return b"<keepwhole-summary>" in self.first.data
 
     def assert_passed_on(self, plan: str) -> None:
         """Assert that the work was done, that nothing was refused, and that nothing but results was edited."""
@@ -86,6 +96,7 @@ def test_a_fork_sees_what_its_parent_saw(run: LongRun, client: str, again: Again
     later.assert_passed_on("forked")
     assert session_of(client, later.stdout) != run.session
     assert later.shown_anew == {}
+    assert not later.has_summary or "with everything at request" in run.receipt, "only where the client would compact"
 
 
 def test_a_session_that_its_client_compacts_by_itself_goes_on(run: LongRun, client: str, again: Again) -> None:
