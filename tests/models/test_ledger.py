@@ -111,3 +111,20 @@ def test_a_summary_is_due_while_a_client_can_still_afford_one_of_its_own() -> No
     assert here.is_outgrown(95_000, 10_000, SHARE), "the client's own summary is not afforded any more"
     here.ledger.pay(-summary_cost(PROFILE, 95_000))
     assert not here.is_outgrown(95_000, 10_000, SHARE)
+
+
+def test_forks_begin_at_nothing_and_eight_of_them_may_spend_what_was_saved_before() -> None:
+    ledger = Ledger()
+    ledger.send(SentRequest(40_000, 0, ClientRequest(80_000, 0)), PROFILE)
+    saved = ledger.unmanaged - ledger.paid
+    ledger.begin_fork()
+    assert (ledger.paid, ledger.unmanaged) == (0.0, 0.0)
+    assert saved > 0
+    assert 8 * ledger.budget(0.05) == pytest.approx(saved)
+
+
+def test_a_fork_has_no_debts_of_the_session_it_comes_from() -> None:
+    ledger = Ledger()
+    ledger.pay(1_000.0)
+    ledger.begin_fork()
+    assert ledger.budget(0.05) == 0

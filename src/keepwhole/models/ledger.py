@@ -40,6 +40,9 @@ _DOUBT = 0.5
 """Share of a guessed price of reading from the cache that savings are counted at."""
 _FULL = 0.75
 """Share of the window from which on a client compacts because of the window, and not because somebody asked for it."""
+_TO_A_FORK = 1 / 8
+"""Share of what a conversation had saved that each of its forks may spend: up to eight of them spend no more than it
+has saved in all."""
 _ALIKE = 0.9
 """Share of a request's size from which on a client with `mode: off` would compact at that request too."""
 
@@ -70,6 +73,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self.paid = 0.0
+        self.inherited = 0.0
+        """What a fork may spend of what was saved before it."""
         self._client = UnmanagedClient()
 
     @property
@@ -112,8 +117,9 @@ class Ledger:
         self._client.go_on(carried.unmanaged, carried.compactions, dropped)
 
     def begin_fork(self) -> None:
-        """Begin anew at a fork: what was paid until then was paid in the session it comes from, and what was saved is
-        spent there."""
+        """Begin anew at a fork: what was paid until then was paid in the session it comes from, which also goes on with
+        what was saved, but for a small part."""
+        self.inherited = _TO_A_FORK * max(0.0, self.unmanaged - self.paid)
         self.paid = 0.0
         self._client.cost = 0.0
 
@@ -131,7 +137,7 @@ class Ledger:
 
     def budget(self, share: float) -> float:
         """Return what may be spent so that the conversation costs at most `share` more than unmanaged."""
-        return (1 + share) * self.unmanaged - self.paid
+        return (1 + share) * self.unmanaged - self.paid + self.inherited
 
 
 class CachedPrefixes:
