@@ -35,6 +35,7 @@ PINNED = [
 ]
 CALLS = [
     "keep",
+    "keep_media",
     "recall",
     "recall_bytes",
     "stream",
@@ -45,6 +46,7 @@ CALLS = [
     "verify",
     "end",
     "akeep",
+    "akeep_media",
     "arecall",
     "arecall_bytes",
     "astream",

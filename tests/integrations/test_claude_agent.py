@@ -17,6 +17,7 @@ from keepwhole.errors import UsageError
 from keepwhole.recall.names import NAMES
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.script import Tools
+from tests.canonical.pictures import png
 from tests.integrations.claude_upstream import upstream
 
 pytest.importorskip("claude_agent_sdk", reason="Claude's Agent SDK is not installed: `pip install '.[claude-agent]'`")
@@ -31,10 +32,12 @@ from claude_agent_sdk import (
     tool,
 )
 
-from keepwhole.integrations.claude_agent import recall_server, with_keepwhole
+from keepwhole.integrations.claude_agent import _tool_handler, recall_server, with_keepwhole
 
 pytestmark = pytest.mark.adapters
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
+PICTURE = png(30, 20)
+PICTURE_64 = base64.b64encode(PICTURE).decode()
 _REMINDER = re.compile(r"(\n\n)?<system-reminder>.*?</system-reminder>", re.S)
 
 
@@ -145,6 +148,37 @@ def test_the_client_sends_what_fits_reads_back_and_the_record_has_the_whole(tmp_
     assert s.verify().whole
 
 
+@tool("shot", "Take a screenshot.", {})
+async def shot(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "image", "data": PICTURE_64, "mimeType": "image/png"}]}
+
+
+@pytest.mark.clients
+def test_an_image_of_a_tool_is_read_back_by_the_client_as_an_image(tmp_path: Path) -> None:
+    s = keepwhole.session(store=MemoryStore())
+    bodies: list[dict[str, Any]] = []
+
+    def respond(body: dict[str, Any]) -> list[dict[str, Any]]:
+        bodies.append(body)
+        if len(bodies) == 1:
+            return [use("t1", "mcp__own__shot")]
+        if len(bodies) == 2:
+            image, *_ = s.store.rows(s.id, kind="result")  # the client may say in words where it saved it
+            return [use("t2", "mcp__keepwhole__get_artifact", id=image.trace_id)]
+        return [{"type": "text", "text": "done"}]
+
+    with upstream(respond) as port:
+        server = {"own": create_sdk_mcp_server("own", tools=[shot])}
+        given: Any = {"mcp_servers": server, "allowed_tools": ["mcp__own__shot"], "tools": []}
+        asyncio.run(asked(with_keepwhole(offline(str(tmp_path), port, **given), s)))
+
+    blocks = [block for message in bodies[-1]["messages"] for block in message["content"] if isinstance(block, dict)]
+    sent = {block["tool_use_id"]: block["content"] for block in blocks if block["type"] == "tool_result"}
+    for call_id in ("t1", "t2"):
+        (image,) = [part for part in sent[call_id] if part["type"] == "image"]
+        assert base64.b64decode(image["source"]["data"]) == PICTURE
+
+
 class Client:
     """Runs with the real client; a second run resumes the client's own session."""
 
@@ -226,6 +260,42 @@ class TestHook:
         first, second = answer["hookSpecificOutput"]["updatedToolOutput"]
         assert first == image
         assert "get_artifact(" in second["text"]
+
+    @pytest.mark.parametrize(
+        ("name", "response"),
+        [
+            ("Read", {"type": "image", "file": {"base64": PICTURE_64, "type": "image/png"}}),
+            ("Bash", {"stdout": f"data:image/png;base64,{PICTURE_64}", "stderr": "", "isImage": True}),
+            ("mcp__x__y", [{"type": "image", "source": {"type": "base64", "data": PICTURE_64}}]),
+        ],
+    )
+    def test_an_image_is_kept_as_its_bytes_and_read_back_as_an_image(self, name: str, response: Any) -> None:
+        s = keepwhole.session(store=MemoryStore())
+        assert hooked(s, tool_name=name, tool_input={}, tool_use_id="t", tool_response=response) == {}
+        (row,) = s.store.rows(s.id, kind="result")
+        assert s.recall_bytes(row.trace_id) == PICTURE
+        answer = asyncio.run(_tool_handler(s, "get_artifact")({"id": row.trace_id}))
+        words, image = answer["content"]
+        assert "image/png" in words["text"]
+        assert image == {"type": "image", "data": PICTURE_64, "mimeType": "image/png"}
+
+    def test_the_images_beside_a_text_are_kept(self) -> None:
+        s = keepwhole.session(store=MemoryStore())
+        image = {"type": "image", "source": {"type": "base64", "data": PICTURE_64, "media_type": "image/png"}}
+        response = [image, {"type": "text", "text": "a shot"}]
+        assert hooked(s, tool_name="mcp__x__y", tool_input={}, tool_use_id="t", tool_response=response) == {}
+        picture, text = s.store.rows(s.id, kind="result")
+        assert (s.recall_bytes(picture.trace_id), s.recall(text.trace_id)) == (PICTURE, "a shot")
+
+    def test_the_figures_of_a_notebook_are_kept_and_the_cells_as_json(self) -> None:
+        s = keepwhole.session(store=MemoryStore())
+        output = {"output_type": "display_data", "image": {"image_data": PICTURE_64, "media_type": "image/png"}}
+        response = {"type": "notebook", "file": {"cells": [{"source": "plot()", "outputs": [output]}]}}
+        assert hooked(s, tool_name="Read", tool_input={}, tool_use_id="t", tool_response=response) == {}
+        figure, cells = s.store.rows(s.id, kind="result")
+        assert s.recall_bytes(figure.trace_id) == PICTURE
+        assert json.loads(s.recall(cells.trace_id))["file"]["cells"][0]["source"] == "plot()"
+        assert PICTURE_64 not in s.recall(cells.trace_id)
 
     def test_what_fits_is_not_replaced(self) -> None:
         s = keepwhole.session(store=MemoryStore())

@@ -1,16 +1,20 @@
 """The middleware for LangChain keeps the contract of adapters, sync and async, alone and beside LangChain's own."""
 
 import asyncio
+import base64
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from keepwhole.config import Settings
 from keepwhole.session import Session
+from keepwhole.store.protocol import result_of
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.look import find_unpaired, recorded_results, results_in
 from keepwhole.testing.script import Tools
 from keepwhole.testing.stage import Stage
+from tests.canonical.pictures import png
 
 pytest.importorskip("langchain", reason="LangChain is not installed: `pip install '.[langchain]'`")
 
@@ -85,6 +89,82 @@ class TestSync(AdapterContract):
 class TestAsync(AdapterContract):
     def harness(self) -> SyncHarness:
         return AsyncHarness()
+
+
+PICTURE = png(640, 480)
+IMAGE = {"type": "image", "base64": base64.b64encode(PICTURE).decode(), "mime_type": "image/png"}
+ANTHROPIC_IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": IMAGE["base64"]}}
+
+
+class Shots(GenericFakeChatModel):
+    """A model that takes screenshots, then asks for the first again, then is done; it notes what it gets."""
+
+    seen: Any = None
+    count: int = 1
+    session: Any = None
+    provider: str = "anthropic"
+
+    def bind_tools(self, tools: Sequence[Any], **_: Any) -> "Shots":
+        return self
+
+    def _generate(self, messages: list[Any], *_: Any, **__: Any) -> ChatResult:
+        self.seen.append(messages)
+        done = sum(isinstance(message, ToolMessage) for message in messages)
+        calls = [{"name": "shot", "args": {"page": f"p{done}"}, "id": f"c{done}"}] if done < self.count else []
+        if done == self.count:
+            first, *_ = [row for row in self.session.store.rows(self.session.id, kind="result") if is_image(row)]
+            calls = [{"name": "get_artifact", "args": {"id": first.trace_id}, "id": "back"}]
+        about = {"model_provider": self.provider}
+        said = AIMessage(content="", tool_calls=calls, response_metadata=about)
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+def is_image(row: Any) -> bool:
+    return result_of(row).media_type == "image/png"
+
+
+def images_in(messages: Sequence[Any]) -> list[Any]:
+    blocks = [block for message in messages if isinstance(message.content, list) for block in message.content]
+    return [block for block in blocks if block["type"] == "image"]
+
+
+def run_shots(session: Session, image: Any, is_async: bool, **given: Any) -> tuple[Any, Any]:
+    def shot(page: str) -> Any:
+        """Take a screenshot."""
+        return [{"type": "text", "text": f"of {page}"}, image]
+
+    model = Shots(messages=iter(()), seen=[], session=session, **given)
+    agent = create_agent(model, tools=[StructuredTool.from_function(shot)], middleware=[KeepwholeMiddleware(session)])
+    asked = {"messages": [HumanMessage("go")]}
+    done = asyncio.run(agent.ainvoke(asked, CONFIG)) if is_async else agent.invoke(asked, CONFIG)
+    return model.seen[-1], done["messages"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("image", [IMAGE, ANTHROPIC_IMAGE], ids=["LangChain's", "Anthropic's"])
+def test_an_image_of_a_tool_is_kept_and_read_back_as_an_image(image: Any, is_async: bool) -> None:
+    session = Session("s", store=MemoryStore())
+    sent, state = run_shots(session, image, is_async)
+    rows = list(session.store.rows(session.id, kind="result"))
+    assert next(session.recall_bytes(row.trace_id) for row in rows if is_image(row)) == PICTURE
+    assert next(session.recall(row.trace_id) for row in rows if not is_image(row)) == "of p0"
+    assert images_in(sent) == [image, IMAGE], "as it came, and in LangChain's own spelling where it is read back"
+    assert images_in(state) == [image, IMAGE]
+
+
+def test_where_the_provider_takes_no_images_in_results_one_is_described() -> None:
+    session = Session("s", store=MemoryStore())
+    sent, _ = run_shots(session, IMAGE, is_async=False, provider="openai")
+    assert "image/png" in sent[-1].content
+    assert "artifacts show" in sent[-1].content
+
+
+def test_old_images_become_lines_and_the_state_keeps_them() -> None:
+    settings = Settings(home="unused", policy="newest_images", models={"default": {"window": 200_000}})
+    session = Session("s", store=MemoryStore(), settings=settings)
+    sent, state = run_shots(session, IMAGE, is_async=False, count=40)
+    assert 0 < len(images_in(sent)) < 40
+    assert len(images_in(state)) == 41
 
 
 class EditsAfter(SyncHarness):
@@ -188,13 +268,13 @@ def test_texts_beside_images_are_kept_and_cut_and_the_image_stays() -> None:
     long = "".join(f"line {n}\n" for n in range(3_000))
     given = ToolMessage([{"type": "text", "text": long}, image, "words"], tool_call_id="c1", name="look")
     assert one_call(given, session).content == given.content
-    assert recorded_results(session) == [("look", long), ("look", "words")]
+    assert recorded_results(session) == [("look", "hi"), ("look", long), ("look", "words")]
     call = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}])
     sent = view_messages(session, [HumanMessage("go"), call, given])[2]
     assert sent.content[1:] == [image, "words"]
     assert len(sent.content[0]["text"]) <= 8_000
     assert given.content[0]["text"] == long
-    assert len(recorded_results(session)) == 2
+    assert len(recorded_results(session)) == 3
 
 
 def test_an_error_of_a_tool_is_recorded_as_an_error() -> None:

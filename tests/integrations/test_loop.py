@@ -1,15 +1,18 @@
 """A hand-written loop keeps the contract of adapters, and `on_tool_end` reports what a tool did."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.integrations.loop import aon_tool_end, on_tool_end
 from keepwhole.session import Session
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script
 from keepwhole.testing.script import Tools
+from tests.canonical.pictures import png
 
 
 class Loop:
@@ -56,6 +59,27 @@ def test_what_a_tool_raises_is_kept_as_an_error_and_said() -> None:
     block = on_tool_end(session)({"type": "tool_use", "id": "t1", "name": "look", "input": {}}, lambda: 1 // 0)
     assert block["is_error"]
     assert block["content"].startswith("ZeroDivisionError: ")
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_image_is_kept_sent_as_an_image_and_read_back_as_one(is_async: bool) -> None:
+    session, picture = Session(store=MemoryStore()), MediaBytes("image/png", png(30, 20))
+
+    def ended(called: Any, output: Any) -> Any:
+        return asyncio.run(aon_tool_end(session)(called, output)) if is_async else on_tool_end(session)(called, output)
+
+    called = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    sent = ended(called, lambda: picture)
+    (row,) = session.store.rows(session.id, kind="result")
+    assert session.recall_bytes(row.trace_id) == picture.data
+    words, image = sent["content"]
+    assert words["text"] == "image/png 30x20"
+    assert base64.b64decode(image["source"]["data"]) == picture.data
+    asked = {"type": "tool_use", "id": "t2", "name": "get_artifact", "input": {"id": row.trace_id}}
+    assert ended(asked, None)["content"][1] == image
+    messages = [{"role": "assistant", "content": [called]}, {"role": "user", "content": [sent]}]
+    assert session.view(messages) == messages
+    assert ended(call(), picture)["content"] == "image/png 30x20", "a tool's message is text there"
 
 
 def test_a_recall_call_is_answered_and_the_function_is_not_called() -> None:

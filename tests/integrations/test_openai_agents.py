@@ -1,26 +1,33 @@
 """OpenAI's Agents SDK with a scripted model: results are recorded whole, shown as fits, read back by the model."""
 
 import asyncio
+import base64
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import keepwhole
+from keepwhole.canonical.media import MediaBytes
+from keepwhole.config import Settings
+from keepwhole.store.protocol import result_of
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.script import Tools
+from keepwhole.wire.media import data_url
+from tests.canonical.pictures import png
 from tests.integrations.own_loop import in_own_loop
 
 pytest.importorskip("agents", reason="OpenAI Agents is not installed: `pip install '.[openai-agents]'`")
 
-from agents import Agent, RunConfig, Runner, function_tool, set_tracing_disabled
+from agents import Agent, RunConfig, Runner, ToolOutputImage, ToolOutputText, function_tool, set_tracing_disabled
 from agents.memory import Session as TheirSession
 from agents.run import RunHooks
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 
-from keepwhole.integrations.openai_agents import KeepwholeSession, input_filter, recall_tools
+from keepwhole.integrations.openai_agents import KeepwholeSession, _view_items, input_filter, recall_tools
 
 pytestmark = pytest.mark.adapters
+PICTURE = png(640, 480)
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
 
 
@@ -113,6 +120,63 @@ def test_the_filter_alone_keeps_and_shows() -> None:
     (row,) = s.store.rows(s.id, kind="result")
     assert s.recall(row.trace_id) == LOG + "all"
     assert "get_artifact(" in outputs(model.calls[-1].input)[0]
+
+
+@function_tool
+def shot(page: str) -> Any:
+    """Take a screenshot."""
+    return [ToolOutputText(text=f"of {page}"), ToolOutputImage(image_url=data_url(MediaBytes("image/png", PICTURE)))]
+
+
+def images(items: Any) -> list[tuple[str, bytes]]:
+    """The images in results: the call and the bytes."""
+    lists = [(item["call_id"], item["output"]) for item in items if isinstance(item.get("output"), list)]
+    urls = [(call_id, part["image_url"]) for call_id, parts in lists for part in parts if part["type"] == "input_image"]
+    return [(call_id, base64.b64decode(url.partition(",")[2])) for call_id, url in urls]
+
+
+def test_an_image_of_a_tool_is_kept_and_read_back_as_an_image() -> None:
+    s = keepwhole.session(store=MemoryStore())
+
+    def ask(_: Any) -> Any:
+        _, image = s.store.rows(s.id, kind="result")
+        return [function_call("get_artifact", {"id": image.trace_id}, call_id="c2")]
+
+    steps = [
+        [function_call("shot", {"page": "one"}, call_id="c1")],
+        ModelStep.respond(ask),
+        [assistant_message("done")],
+    ]
+    model = ScriptedModel(steps)
+    agent = Agent(name="a", model=model, tools=[shot, *recall_tools(s)])
+    run_sync(agent, "go", run_config=config(s))
+    assert images(model.calls[-1].input) == [("c1", PICTURE), ("c2", PICTURE)]
+    text, image = list(s.store.rows(s.id, kind="result"))[:2]
+    assert (s.recall(text.trace_id), s.recall_bytes(image.trace_id)) == ("of one", PICTURE)
+    assert result_of(image).media_type == "image/png"
+
+
+def test_images_of_results_without_their_calls_are_kept_and_sent_as_they_came() -> None:
+    s = keepwhole.session(store=MemoryStore())
+    part = {"type": "input_image", "image_url": data_url(MediaBytes("image/png", PICTURE))}
+    items = [{"type": "function_call_output", "call_id": "c1", "output": [part, {"type": "input_text", "text": "hi"}]}]
+    assert _view_items(s, items, None) == items
+    image, text = s.store.rows(s.id, kind="result")
+    assert (s.recall_bytes(image.trace_id), s.recall(text.trace_id)) == (PICTURE, "hi")
+    assert s.artifacts() == []
+
+
+def test_old_images_become_lines_and_the_items_keep_them() -> None:
+    settings = Settings(home="unused", policy="newest_images", models={"default": {"window": 200_000}})
+    s = keepwhole.Session("s", store=MemoryStore(), settings=settings)
+    steps = [[function_call("shot", {"page": str(n)}, call_id=f"c{n}")] for n in range(40)]
+    model = ScriptedModel([*steps, [assistant_message("done")]])
+    items = KeepwholeSession(s)
+    agent = Agent(name="a", model=model, tools=[shot])
+    run_sync(agent, "go", session=items, run_config=config(s), max_turns=60)
+    sent = images(model.calls[-1].input)
+    assert 0 < len(sent) < 40
+    assert len(images(asyncio.run(items.get_items()))) == 40
 
 
 def test_a_result_that_comes_again_is_a_pointer_to_the_first() -> None:

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 import keepwhole
+from keepwhole.config import Settings
+from keepwhole.store.protocol import result_of
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.script import Tools
+from tests.canonical.pictures import png
 from tests.integrations.own_loop import in_own_loop
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip install '.[pydantic-ai]'`")
@@ -15,6 +18,8 @@ pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip in
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
 from pydantic_ai.messages import (
     BinaryContent,
+    DocumentUrl,
+    ImageUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -31,6 +36,7 @@ from keepwhole.integrations.pydantic_ai import Keepwhole, history_processor
 
 ENDLESS = UsageLimits(request_limit=None)
 pytestmark = pytest.mark.adapters
+PICTURE = png(640, 480)
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
 
 
@@ -68,7 +74,11 @@ def an_agent(session: keepwhole.Session, model: Scripted, **given: Any) -> Agent
     @agent.tool_plain
     def build(target: str) -> Any:
         if target == "picture":
-            return ToolReturn([LOG, BinaryContent(b"\x89PNG", media_type="image/png")])
+            return ToolReturn([LOG, BinaryContent(PICTURE, media_type="image/png")])
+        if target == "labelled":
+            return ["a label", BinaryContent(PICTURE, media_type="image/png")]
+        if target == "shot":
+            return BinaryContent(PICTURE, media_type="image/png")
         if target == "again":
             raise ModelRetry("say which")
         if target == "broken":
@@ -119,12 +129,76 @@ def test_data_is_kept_as_the_text_that_the_model_would_get() -> None:
     assert len(results(model.requests[-1])[0]) < len(whole)
 
 
-def test_what_is_more_than_text_is_left_alone() -> None:
+def test_the_text_beside_an_image_is_cut_and_both_are_kept() -> None:
     s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("picture")])
     done = run_sync(an_agent(s, model), "go")
-    assert done.output == "done"
-    assert parts(model.requests[-1])[2].content == parts(done.all_messages())[2].content
+    cut, image = parts(model.requests[-1])[2].content
+    assert "get_artifact(" in cut
+    assert image.data == PICTURE
+    assert parts(done.all_messages())[2].content == [LOG, image]
+    text, picture = s.store.rows(s.id, kind="result")
+    assert (s.recall(text.trace_id), s.recall_bytes(picture.trace_id)) == (LOG, PICTURE)
+    assert (result_of(picture).media_type, result_of(picture).width) == ("image/png", 640)
+
+
+def test_an_image_is_read_back_as_an_image() -> None:
+    s = keepwhole.session(store=MemoryStore())
+
+    def ask(_: str) -> Any:
+        (row,) = s.store.rows(s.id, kind="result")
+        return [ToolCallPart("get_artifact", {"id": row.trace_id}, tool_call_id="c2")]
+
+    model = Scripted([call("shot")], ask)
+    run_sync(an_agent(s, model), "go")
+    shot, back = [part for part in parts(model.requests[-1]) if isinstance(part, ToolReturnPart)]
+    assert shot.content.data == PICTURE
+    words, image = back.content
+    assert "image/png" in words
+    assert image.data == PICTURE
+
+
+def test_old_images_become_lines_and_the_history_keeps_them() -> None:
+    settings = Settings(home="unused", policy="newest_images", models={"default": {"window": 200_000}})
+    s = keepwhole.Session("s", store=MemoryStore(), settings=settings)
+    model = Scripted(*([call("shot" if n % 2 else "labelled", f"c{n}")] for n in range(40)))
+    done = run_sync(an_agent(s, model), "go", usage_limits=ENDLESS)
+
+    def images(messages: list[ModelMessage]) -> int:
+        returned = [part for part in parts(messages) if isinstance(part, ToolReturnPart)]
+        return sum(len(part.files) for part in returned)
+
+    assert 0 < images(model.requests[-1]) < 40
+    assert images(done.all_messages()) == 40
+    first, second, *_ = [part for part in parts(model.requests[-1]) if isinstance(part, ToolReturnPart)]
+    assert first.content == ["a label", "[image removed]"]
+    assert second.content == "[image removed]"
+
+
+@pytest.mark.parametrize(
+    ("item", "looks"),
+    [
+        (ImageUrl("https://example.org/a.png"), "text/uri-list; kind=image"),
+        (DocumentUrl("https://example.org/a.pdf"), "text/uri-list; kind=document"),
+        (BinaryContent(b"%PDF-1.4 ...", media_type="application/pdf"), "application/pdf"),
+        (BinaryContent(b"RIFF0000WAVE", media_type="audio/wav"), "audio/wav"),
+    ],
+    ids=["image by URL", "document by URL", "document", "sound"],
+)
+def test_other_files_are_recorded_with_their_type_and_sent_as_they_came(item: Any, looks: str) -> None:
+    s = keepwhole.session(store=MemoryStore())
+    model = Scripted([call("file")])
+    agent = an_agent(s, model)
+
+    @agent.tool_plain
+    def file(target: str) -> Any:
+        return item
+
+    model.turns = iter([[call("any", tool="file")]])
+    run_sync(agent, "go")
+    assert parts(model.requests[-1])[2].content == item
+    (row,) = s.store.rows(s.id, kind="result")
+    assert result_of(row).media_type == looks
 
 
 def test_messages_in_which_nothing_is_left_out_are_the_same_objects() -> None:

@@ -14,13 +14,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from keepwhole.canonical.message import Path
+from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import MediaPart, Path
 from keepwhole.errors import UsageError
 from keepwhole.install import install_hint
 from keepwhole.session import Session
 from keepwhole.standalone.normalize import normalize
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.wire.edits import apply
+from keepwhole.wire.embedded_media import WithoutMedia, read_data_url, take_out
+from keepwhole.wire.fields import fields_of, text_of
+from keepwhole.wire.mcp import MCP
+from keepwhole.wire.media import IMAGE_TYPES
 
 try:
     from claude_agent_sdk import (
@@ -41,6 +46,8 @@ _WHOLE = TruncationConfiguration(inline_limit=1 << 40)
 _FILE = "persistedOutputPath"
 """The client's file with all of a long output of `Bash`; the hook gets only the beginning."""
 _SPILLED = frozenset((_FILE, "persistedOutputSize"))
+_ONLY_MEDIA = ("image", "pdf", "parts")
+"""Types of results of which the model sees nothing but images or pages."""
 
 
 def with_keepwhole(options: ClaudeAgentOptions, session: Session) -> ClaudeAgentOptions:
@@ -73,7 +80,9 @@ def recall_server(session: Session) -> McpSdkServerConfig:
 def _tool_handler(session: Session, name: str) -> Callable[[Any], Awaitable[dict[str, Any]]]:
     async def answer(arguments: Any) -> dict[str, Any]:
         answer = await session.acall_tool(name, arguments)
-        return {"content": [{"type": "text", "text": answer.content}], "is_error": answer.is_error}
+        media = answer.media if answer.media and answer.media.media_type in IMAGE_TYPES else None
+        words = answer.content if media is None else answer.beside_media
+        return {"content": MCP.result_block(None, words, media=media)["content"], "is_error": answer.is_error}
 
     return answer
 
@@ -94,11 +103,12 @@ def _callbacks(session: Session) -> dict[str, Any]:
 
 
 def _keep_response(session: Session, whole: Session, event: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the texts of a result; return the hook's answer, which is empty where nothing is left out."""
-    places = _places(event)
+    """Keep the texts and images of a result; return the hook's answer, which is empty where nothing is left out."""
+    places, (left, media) = _places(event), _without_media(event)
+    _keep_media(whole, event, media)
     if not places:
-        response = event.get(_RESPONSE)
-        _keep(whole, event, normalize(response, mode="canonical"))
+        if not media or not _is_only_media(event.get(_RESPONSE)):
+            _keep(whole, event, normalize(left, mode="canonical"))
         return {}
     edits = [(path, _keep(session, event, text)) for path, text in places]
     changed = [(path, shown) for (path, shown), (_, text) in zip(edits, places, strict=True) if shown != text]
@@ -108,6 +118,32 @@ def _keep_response(session: Session, whole: Session, event: Mapping[str, Any]) -
     if isinstance(response, dict):
         response = {key: value for key, value in cast("dict[str, Any]", response).items() if key not in _SPILLED}
     return {"hookSpecificOutput": {"hookEventName": _RETURNED, "updatedToolOutput": response}}
+
+
+def _without_media(event: Mapping[str, Any]) -> WithoutMedia:
+    """The response without its images and documents, and these; an image that `Bash` printed is all of it."""
+    response = event.get(_RESPONSE)
+    fields = fields_of(response)
+    printed = read_data_url(text_of(fields.get("stdout"))) if fields.get("isImage") else None
+    return take_out(response) if printed is None else WithoutMedia("", (printed,))
+
+
+def _is_only_media(response: object) -> bool:
+    """Whether the model sees nothing of a response with images but these."""
+    fields = fields_of(response)
+    if fields.get("type") in _ONLY_MEDIA or fields.get("isImage"):
+        return True
+    return isinstance(response, list) and all(take_out(block).media for block in cast("list[object]", response))
+
+
+def _keep_media(session: Session, event: Mapping[str, Any], media: Iterable[MediaPart]) -> None:
+    session.keep_media(
+        event["tool_name"],
+        event.get("tool_input"),
+        [MediaBytes(part.facts.media_type, part.body()) for part in media],
+        call_id=event.get("tool_use_id"),
+        task_id=event.get("agent_id"),
+    )
 
 
 def _keep(session: Session, event: Mapping[str, Any], text: Any, is_error: bool = False) -> str:
@@ -128,7 +164,7 @@ def _places(event: Mapping[str, Any]) -> list[tuple[Path, Any]]:
     if tool.startswith("mcp__"):
         return list(_blocks(response))
     fields = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
-    names = _TEXTS.get(tool, ())
+    names = () if fields.get("isImage") else _TEXTS.get(tool, ())
     found = [((_RESPONSE, name), fields[name]) for name in names if isinstance(fields.get(name), str)]
     if fields.get(_FILE):
         return [((_RESPONSE, "stdout"), text)] if (text := _read_spill_file(fields)) is not None else []

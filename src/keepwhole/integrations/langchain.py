@@ -12,10 +12,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from keepwhole.canonical.ids import is_session_id
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.install import install_hint
 from keepwhole.recall.names import DEFINITIONS, NAMES
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
+from keepwhole.wire.dialects import dialect_named
+from keepwhole.wire.media import IMAGE_TYPES, encoded, read_media
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ToolCallRequest
@@ -57,8 +60,10 @@ class KeepwholeMiddleware(AgentMiddleware):
         """Record a result that arrives; the state keeps it whole, with its ids in `artifact`."""
         session, call = self.session(), request.tool_call
         if call["name"] in NAMES and self.tools:
-            return _answer_message(call, session.call_tool(call["name"], call["args"]))
+            return _answer_message(request, session.call_tool(call["name"], call["args"]))
         result = handler(request)
+        for each in _arriving_media(call, result):
+            session.keep_media(*each.what, **each.how)
         shown = [session.keep(*each.what, **each.how) for each in _arrivals(call, result)]
         return _mark(result, session.id, shown)
 
@@ -68,8 +73,10 @@ class KeepwholeMiddleware(AgentMiddleware):
         """The same for event loops."""
         session, call = self.session(), request.tool_call
         if call["name"] in NAMES and self.tools:
-            return _answer_message(call, await session.acall_tool(call["name"], call["args"]))
+            return _answer_message(request, await session.acall_tool(call["name"], call["args"]))
         result = await handler(request)
+        for each in _arriving_media(call, result):
+            await session.akeep_media(*each.what, **each.how)
         shown = [await session.akeep(*each.what, **each.how) for each in _arrivals(call, result)]
         return _mark(result, session.id, shown)
 
@@ -171,7 +178,7 @@ def _message(sent: Mapping[str, Any], chat: Sequence[Mapping[str, Any]], message
 
 
 class _Arrival(NamedTuple):
-    """One text that a tool returned, as `Session.keep` takes it."""
+    """One text that a tool returned, or its images, as `Session.keep` and `keep_media` take them."""
 
     what: tuple[Any, ...]
     how: dict[str, Any]
@@ -186,6 +193,19 @@ def _arrivals(call: Mapping[str, Any], result: Any) -> list[_Arrival]:
         if message.tool_call_id == call["id"]
         for text in _texts(message.content)
     ]
+
+
+def _arriving_media(call: Mapping[str, Any], result: Any) -> list[_Arrival]:
+    """The images and documents in what a tool returned, by message; the view records one that is only named."""
+    arriving: list[_Arrival] = []
+    for message in _results(result):
+        blocks = message.content if isinstance(message.content, list) else []
+        parts = filter(None, (read_media(block) for block in blocks if isinstance(block, dict)))
+        media = [MediaBytes(part.facts.media_type, part.body()) for part in parts if not part.facts.is_reference]
+        if media and message.tool_call_id == call["id"]:
+            how = {"call_id": message.tool_call_id, "is_error": message.status == "error"}
+            arriving.append(_Arrival((call["name"], call["args"], media), how))
+    return arriving
 
 
 def _results(result: Any) -> list[ToolMessage]:
@@ -224,9 +244,28 @@ def _with_ids(message: ToolMessage, ids: Mapping[str, Any]) -> ToolMessage:
     return message.model_copy(update={"response_metadata": {**message.response_metadata, "keepwhole": ids}})
 
 
-def _answer_message(call: Mapping[str, Any], answer: Any) -> ToolMessage:
-    status = "error" if answer.is_error else "success"
-    return ToolMessage(content=answer.content, tool_call_id=call["id"], name=call["name"], status=status)
+def _answer_message(request: ToolCallRequest, answer: Any) -> ToolMessage:
+    call, status = request.tool_call, "error" if answer.is_error else "success"
+    content: Any = answer.content
+    if answer.media is not None and answer.media.media_type in IMAGE_TYPES & _shown_types(request):
+        image = {"type": "image", "base64": encoded(answer.media.data), "mime_type": answer.media.media_type}
+        content = [{"type": "text", "text": answer.beside_media}, image]
+    return ToolMessage(content=content, tool_call_id=call["id"], name=call["name"], status=status)
+
+
+def _shown_types(request: ToolCallRequest) -> frozenset[str]:
+    """What the API of the model that made a call takes in a result besides text; nothing where that is not known."""
+    messages = request.state.get("messages", ()) if isinstance(request.state, Mapping) else ()
+    said = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    about = {} if said is None else {"id": said.id, **said.response_metadata}
+    is_responses = str(about.get("id")).startswith("resp_")
+    dialect = (_RESPONSES if is_responses else _DIALECTS).get(about.get("model_provider", ""))
+    return dialect_named(dialect).shown_types if dialect else frozenset()
+
+
+_DIALECTS = {"anthropic": "anthropic", "openai": "openai_chat"}
+_RESPONSES = {"openai": "openai_responses"}
+"""The API that a provider of LangChain speaks; ids of OpenAI's Responses tell that it is this one."""
 
 
 def _tool(name: str, description: str, parameters: dict[str, Any], session: Callable[[], Session]) -> BaseTool:

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
-from keepwhole.canonical.message import Path
+from keepwhole.canonical.media import MediaBytes
+from keepwhole.canonical.message import Path, ResultText
 from keepwhole.install import install_hint
 from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
@@ -23,7 +24,7 @@ from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.edits import apply
 
 try:
-    from agents import FunctionTool
+    from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage, ToolOutputText
     from agents.run import CallModelData, CallModelInputFilter, ModelInputData
 except ImportError as error:
     raise ImportError(f"Keepwhole for OpenAI Agents needs {install_hint('openai-agents')}.") from error
@@ -125,12 +126,22 @@ def recall_tools(session: Session) -> list[FunctionTool]:
 
 
 def _tool_handler(session: Session, name: str) -> Callable[[Any, str], Any]:
-    async def answer(context: Any, arguments: str) -> str:
+    async def answer(context: Any, arguments: str) -> Any:
         call = {"type": "function_call", "name": name, "arguments": arguments, "call_id": ""}
         block = await session.aanswer(call)
-        return str(block["output"]) if block is not None else ""
+        output = "" if block is None else block["output"]
+        return [_as_output(part) for part in output] if isinstance(output, list) else str(output)
 
     return answer
+
+
+def _as_output(part: dict[str, Any]) -> Any:
+    """A part of an answer as the SDK takes it; with Chat Completions it sends the words alone."""
+    if part["type"] == "input_image":
+        return ToolOutputImage(image_url=part["image_url"])
+    if part["type"] == "input_file":
+        return ToolOutputFileContent(file_data=part["file_data"], filename=part.get("filename"))
+    return ToolOutputText(text=part["text"])
 
 
 def _view_items(session: Session, items: list[Any], model: str | None) -> list[Any]:
@@ -140,9 +151,19 @@ def _view_items(session: Session, items: list[Any], model: str | None) -> list[A
     edits: dict[int, list[tuple[Path, str]]] = {}
     for at, item in enumerate(items):
         for each in decode_message(item).returned:
+            if each.media is not None:
+                _keep_media(session, each)
+                continue
             shown = session.keep("tool", None, each.text, call_id=each.call_id, is_error=each.is_error)
             edits.setdefault(at, []).append((each.path, shown.content))
     return apply(items, edits).messages if session.settings.mode == "on" else items
+
+
+def _keep_media(session: Session, returned: ResultText) -> None:
+    """Keep an image or a document, which is sent as it came."""
+    assert returned.media is not None
+    media = MediaBytes(returned.media.facts.media_type, returned.media.body())
+    session.keep_media("tool", None, [media], call_id=returned.call_id, is_error=returned.is_error)
 
 
 def _is_half(items: Iterable[Any]) -> bool:

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple, cast
 
 from keepwhole.install import install_hint
 from keepwhole.session import Session
+from keepwhole.wire.media import IMAGE_TYPES, encoded
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import (
+        BinaryContent,
         ModelMessage,
         ModelRequest,
         ModelResponse,
@@ -91,9 +93,14 @@ def history_processor(session: Session) -> Callable[[list[ModelMessage]], Awaita
     return process
 
 
-def _tool_handler(session: Session, name: str) -> Callable[..., Awaitable[str]]:
-    async def answer(**arguments: Any) -> str:
-        return (await session.acall_tool(name, arguments)).content
+def _tool_handler(session: Session, name: str) -> Callable[..., Awaitable[Any]]:
+    """A recall tool; an image comes as one, which pydantic-ai sends in the result or beside it."""
+
+    async def answer(**arguments: Any) -> Any:
+        found = await session.acall_tool(name, arguments)
+        if found.media is None or found.media.media_type not in IMAGE_TYPES:
+            return found.content
+        return [found.beside_media, BinaryContent(found.media.data, media_type=found.media.media_type)]
 
     return answer
 
@@ -141,9 +148,8 @@ def _block(part: Any) -> dict[str, Any]:
     if isinstance(part, ToolCallPart):
         return {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name, "input": part.args}
     if _is_result(part):
-        text, failed = _text(part), getattr(part, "outcome", "failed") != "success"
-        content = [{"type": "image"}] if text is None else text
-        return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content, "is_error": failed}
+        failed = getattr(part, "outcome", "failed") != "success"
+        return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": _returned(part), "is_error": failed}
     content = getattr(part, "content", None)
     if not isinstance(content, str):
         words = cast("list[object]", content) if isinstance(content, list) else []
@@ -156,13 +162,29 @@ def _is_result(part: Any) -> bool:
     return isinstance(part, ToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
 
 
-def _text(part: Any) -> str | None:
-    """The text of a result; None where it has files too."""
+def _returned(part: Any) -> str | list[dict[str, Any]]:
+    """What a result says: its text, or a block for each of its texts and files."""
     if not isinstance(part, ToolReturnPart):
         return part.model_response()
     if isinstance(part.content, str):
         return part.content
-    return None if part.files else part.model_response_str(wrap_if_error=False)
+    if not part.files:
+        return part.model_response_str(wrap_if_error=False)
+    return [_item_block(item) for item in part.content_items(mode="str", wrap_if_error=False)]
+
+
+def _item_block(item: Any) -> dict[str, Any]:
+    """A text, an image or another file of a result; a provider's own file is named by its id."""
+    if isinstance(item, str):
+        return {"type": "text", "text": item}
+    kind = item.media_type.partition("/")[0] if isinstance(item, BinaryContent) else item.kind.partition("-")[0]
+    if isinstance(item, BinaryContent):
+        source = {"type": "base64", "media_type": item.media_type, "data": encoded(item.data)}
+    elif url := getattr(item, "url", None):
+        source = {"type": "url", "url": url}
+    else:
+        source = {"type": "file", "file_id": getattr(item, "file_id", "")}
+    return {"type": kind if kind in ("image", "audio") else "document", "source": source}
 
 
 def _read(spelled: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ModelMessage:
@@ -185,11 +207,22 @@ def _part(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> Any:
         return UserPromptPart(block["text"]) if "text" in block else _put_in(block, messages)
     at, number = block[_AT]
     part: Any = messages[at].parts[number]
-    if not _is_result(part) or not isinstance(block["content"], str) or block["content"] == _text(part):
+    if not _is_result(part) or block["content"] == (returned := _returned(part)):
         return part
     if isinstance(part, ToolReturnPart):
-        return replace(part, content=block["content"])
+        return replace(part, content=_edited(part.content, block["content"], returned))
     return ToolReturnPart(tool_name=part.tool_name, content=block["content"], tool_call_id=part.tool_call_id)
+
+
+def _edited(content: Any, shown: Any, returned: Any) -> Any:
+    """The content of a result as it is shown: its own items, but those that are shown otherwise as text."""
+    if not isinstance(shown, list) or len(shown) != len(returned):
+        return shown if isinstance(shown, str) else content
+    items = content if isinstance(content, list) else [content]
+    edited = [
+        item if block == before else block["text"] for item, block, before in zip(items, shown, returned, strict=True)
+    ]
+    return edited if isinstance(content, list) else edited[0]
 
 
 def _put_in(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ToolReturnPart:

@@ -10,6 +10,8 @@ from keepwhole.recall.names import GET_ARTIFACT
 from keepwhole.truncation import notice
 
 LISTED = 10
+NOT_TEXT = "\n[Not text: "
+"""What follows what is said of an image or a document: how to get its bytes."""
 ROOM = 200
 """Characters reserved, beside the printed call, for the line that says what is shown."""
 
@@ -21,6 +23,11 @@ class RecallAnswer(Value):
     is_error: bool = False
     media: MediaBytes | None = None
     """The image or document that was asked for; `content` tells of it where it cannot be shown."""
+
+    @property
+    def beside_media(self) -> str:
+        """The words beside the image or document, where that is shown: without how else to get at its bytes."""
+        return self.content.partition(NOT_TEXT)[0]
 
 
 class StoredArtifact(Value):

@@ -8,7 +8,7 @@ from keepwhole.canonical.media import FILE_ID, TEXT, URL, MediaBytes
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import UsageError
 from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
-from keepwhole.recall.answer import RecallAnswer, RecallCall
+from keepwhole.recall.answer import NOT_TEXT, RecallAnswer, RecallCall
 from keepwhole.recall.grep import grep, parse_grep
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import range_of
@@ -59,7 +59,7 @@ def _media_answer(reader: BodyReader, media_type: str, call: RecallCall) -> Reca
     """What is no text, in bytes for those who can show it, and in words for all others."""
     words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
     shown = MediaBytes(media_type, reader.read()) if reader.facts.size <= _MOST_SHOWN else None
-    line = f"{words}\n[Not text: `keepwhole artifacts show {call.id} --raw` gives the bytes]"
+    line = f"{words}{NOT_TEXT}`keepwhole artifacts show {call.id} --raw` gives the bytes]"
     return RecallAnswer(line, media=shown)
 
 

@@ -11,6 +11,9 @@ Must not know: which message a part is in, what becomes of it. Nothing here rais
     Responses   {"type": "input_image", "image_url": "data:image/png;base64,iVBOR…", "detail": "high"}
                 {"type": "input_file", "file_data": "JVBER…"}, or a `file_url`, or a `file_id`
     MCP         {"type": "image", "data": "iVBOR…", "mimeType": "image/png"}, `audio` alike
+                {"type": "resource", "resource": {"uri": "…", "mimeType": "application/pdf", "blob": "JVBER…"}}
+    LangChain   {"type": "image", "base64": "iVBOR…", "mime_type": "image/png"}, or a `url`, or a `file_id`;
+                `file` and `audio` alike
 
 Bytes whose base64 is not as an encoder writes it are not read: such a part is passed on as it came.
 """
@@ -25,7 +28,7 @@ from keepwhole.wire.fields import Json, fields_of, kind_of_part, text_of
 
 _KINDS: dict[str, MediaKind] = {
     **dict.fromkeys(("image", "image_url", "input_image", "computer_screenshot"), "image"),
-    **dict.fromkeys(("document", "file", "input_file"), "document"),
+    **dict.fromkeys(("document", "file", "input_file", "resource"), "document"),
     **dict.fromkeys(("audio", "input_audio"), "audio"),
 }
 """What a part shows, by its type."""
@@ -103,10 +106,10 @@ def _content(part: Json) -> _Content:
     source = fields_of(part.get("source"))
     if source:
         return _of_source(source)
-    inside = (fields_of(part.get(name)) for name in ("image_url", "input_audio", "file"))
+    inside = (fields_of(part.get(name)) for name in ("image_url", "input_audio", "file", "resource"))
     inner = next((fields for fields in inside if fields), part)
     detail = text_of(inner.get("detail"))
-    declared = text_of(inner.get("mimeType")) or _audio_type(inner)
+    declared = text_of(inner.get("mimeType")) or text_of(inner.get("mime_type")) or _audio_type(inner)
     urls = (text_of(inner.get(name)) for name in ("url", "image_url", "file_data", "file_url"))
     url = next((one for one in urls if one), "")
     if url.startswith("data:"):
@@ -114,7 +117,7 @@ def _content(part: Json) -> _Content:
         return _Content(url, declared, detail=detail) if is_base64 else _Content()
     if url and url == inner.get("file_data"):
         return _Content(url, "application/pdf", detail=detail)
-    own = text_of(inner.get("data"))
+    own = next((data for name in ("data", "base64", "blob") if (data := text_of(inner.get(name)))), "")
     return _Content(own, declared, url, text_of(inner.get("file_id")), detail)
 
 
