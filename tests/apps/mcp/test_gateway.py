@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from keepwhole.session import Session
 from keepwhole.store.protocol import result_of
 from keepwhole.testing import MemoryStore, printed_calls
 from tests.apps.mcp.front import ERAS, NEAR, between, near, process, run
-from tests.apps.mcp.upstream import LINES, PIXEL
+from tests.apps.mcp.upstream import LINES, PAGES, PIXEL
 
 BUDGET = 8_000
 
@@ -111,9 +112,38 @@ def test_images_and_sounds_are_kept_and_shown_as_they_came(mode: str) -> None:
             image, sound, file = (await client.call_tool("picture")).content
             assert (image.data, sound.data, file.resource.text) == (PIXEL, PIXEL, LINES)
             results = [result_of(row) for row in session.store.rows(session.id, kind="result")]
-            assert [result.media_type for result in results] == ["image/png", "image/png"], "by what the bytes say"
+            kinds = ["image/png", "image/png", "text/plain"]
+            assert [result.media_type for result in results] == kinds, "by what the bytes say"
             assert (results[0].width, results[0].height) == (1, 1)
             assert session.recall_bytes(results[0].trace_id) == base64.b64decode(PIXEL)
+            assert session.recall(results[2].trace_id) == LINES
+            assert session.artifacts() == [], "nothing of them is hidden"
+
+    run(work())
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_embedded_files_and_links_are_kept_and_returned_as_they_came(mode: str) -> None:
+    async def work() -> None:
+        async with between(mode=mode) as (client, session):
+            file, text, link = (await client.call_tool("files")).content
+            assert (file.resource.blob, file.resource.mime_type) == (PAGES, "application/pdf")
+            assert (text.resource.text, text.resource.mime_type) == ("# a", "text/markdown")
+            assert (str(link.uri), link.description) == ("notes://b", "another note")
+            results = [result_of(row) for row in session.store.rows(session.id, kind="result")]
+            assert [(one.media_type, one.pages) for one in results] == [
+                ("application/pdf", 1),
+                ("text/plain", None),
+                ("text/plain", None),
+            ]
+            assert session.recall_bytes(results[0].trace_id) == base64.b64decode(PAGES)
+            assert session.recall(results[1].trace_id) == "# a"
+            assert json.loads(session.recall(results[2].trace_id))["uri"] == "notes://b"
+            _, again = (await client.call_tool("get_artifact", {"id": results[0].artifact_id})).content
+            address = f"keepwhole://artifact/{results[0].artifact_id}"
+            assert (again.resource.blob, str(again.resource.uri)) == (PAGES, address)
+            (read,) = (await client.read_resource(address)).contents
+            assert (read.blob, read.mime_type) == (PAGES, "application/pdf")
 
     run(work())
 

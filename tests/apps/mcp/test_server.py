@@ -1,5 +1,6 @@
 """`keepwhole mcp`: the recall tools and `keep`, over standard input and output and in both eras."""
 
+import base64
 import json
 import os
 import subprocess
@@ -19,6 +20,7 @@ from keepwhole.session import Session
 from keepwhole.testing import printed_calls
 from tests.apps.mcp.front import ERAS, command, run
 from tests.apps.mcp.upstream import LINES
+from tests.canonical.pictures import png
 
 
 @pytest.mark.parametrize("mode", ERAS)
@@ -61,6 +63,21 @@ def test_an_output_of_any_shape_is_kept_as_its_text(output: object, text: str) -
     run(work())
     (row,) = session.store.rows("mcp", kind="result")
     assert session.recall(row.trace_id) == text
+
+
+def test_an_image_in_an_output_is_kept_as_its_bytes() -> None:
+    session = Session("mcp")
+    image = {"type": "image", "data": base64.b64encode(png(30, 20)).decode(), "mimeType": "image/png"}
+
+    async def work() -> None:
+        async with Client(record_server(session)) as client:
+            await client.call_tool("keep", {"output": [{"type": "text", "text": "a shot"}, image], "tool": "look"})
+
+    run(work())
+    kept, text = session.store.rows("mcp", kind="result")
+    assert session.recall_bytes(kept.trace_id) == png(30, 20)
+    assert "a shot" in session.recall(text.trace_id)
+    assert image["data"] not in session.recall(text.trace_id)
 
 
 def test_the_tools_are_the_recall_tools_and_keep_in_the_same_bytes_every_time() -> None:

@@ -1,6 +1,7 @@
 """A server with one tool for every thing a server may do. `python -m tests.apps.mcp.upstream` serves it over stdio."""
 
 import asyncio
+import base64
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 LINES = "".join(f"{n:05} a line of a long log\n" for n in range(5_000))
+PAGES = base64.b64encode(b"%PDF-1.4\n1 0 obj<</Type/Page>>endobj %%EOF").decode()
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -23,7 +25,7 @@ class Name(BaseModel):
 def made(name: str = "upstream") -> MCPServer:
     """The server, fresh."""
     server = MCPServer(name, instructions="Ask it anything.")
-    for tool in (big, rows, small, fail, picture, slow, crash, environment, told, steps, many, who, summary):
+    for tool in (big, rows, small, fail, picture, files, slow, crash, environment, told, steps, many, who, summary):
         server.tool()(tool)
     for tool in (plain, both):
         server.tool(structured_output=False)(tool)
@@ -93,6 +95,21 @@ def small(a: str = "", nothing: str | None = None) -> str:
 def fail() -> types.CallToolResult:
     "Fails at length."
     return types.CallToolResult(content=[types.TextContent(type="text", text=LINES)], is_error=True)
+
+
+def files() -> types.CallToolResult:
+    "A file as bytes, one as text, and a link."
+    blob = types.BlobResourceContents(uri="notes://a.pdf", mime_type="application/pdf", blob=PAGES)
+    return types.CallToolResult(
+        content=[
+            types.EmbeddedResource(type="resource", resource=blob),
+            types.EmbeddedResource(
+                type="resource",
+                resource=types.TextResourceContents(uri="notes://a", mime_type="text/markdown", text="# a"),
+            ),
+            types.ResourceLink(type="resource_link", uri="notes://b", name="b", description="another note", size=7),
+        ]
+    )
 
 
 def picture() -> types.CallToolResult:

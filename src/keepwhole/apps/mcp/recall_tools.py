@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import is_version_at_least
 
-from keepwhole.recall.answer import RecallAnswer
+from keepwhole.recall.answer import RecallAnswer, read_id
 from keepwhole.recall.names import GET_ARTIFACT
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
@@ -69,8 +69,13 @@ def shown_items(shown: KeptResult, version: str) -> list[dict[str, Any]]:
 async def recall(session: Session, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The result of a call of one of our recall tools; an image or a sound comes as one."""
     answer: RecallAnswer = await session.acall_tool(name, arguments)
-    media = [] if answer.media is None else [MCP.media_part(answer.media)]
+    media = [] if answer.media is None else [_with_address(MCP.media_part(answer.media), read_id(arguments))]
     return {"content": [text_item(answer.content), *media], "isError": answer.is_error}
+
+
+def _with_address(part: dict[str, Any], id: str) -> dict[str, Any]:
+    """A part of a result; one that is an embedded file has the address under which it can be read again."""
+    return {**part, "resource": {**part["resource"], "uri": SCHEME + quote(id)}} if "resource" in part else part
 
 
 async def read_artifact(session: Session, uri: str) -> dict[str, Any]:

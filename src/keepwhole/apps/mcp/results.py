@@ -1,7 +1,7 @@
-"""One result of another server: every text, image and sound in it is kept whole, and what is returned is within budget.
+"""One result of another server: every part of it is kept whole, and what is returned is within budget.
 
-Owns: what becomes of texts and structured content. Images, audio and files that are embedded as bytes are kept and
-returned as they came; links and embedded texts are not touched.
+Owns: what becomes of texts and structured content. Images, audio, embedded files and links are kept and returned as
+they came: a file as its bytes or its text, a link as its JSON.
 Must not know: servers, clients.
 """
 
@@ -9,9 +9,11 @@ import json
 from typing import Any, NamedTuple, cast
 
 from keepwhole.apps.mcp.recall_tools import shown_items
+from keepwhole.canonical.media import TEXT, MediaBytes
+from keepwhole.canonical.utf8 import encode
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
-from keepwhole.wire.content import fields_of
+from keepwhole.wire.fields import fields_of, kind_of_part
 from keepwhole.wire.media import read_media
 
 
@@ -29,9 +31,8 @@ class Kept(NamedTuple):
         failed = bool(result.get("isError"))
         content: list[Any] = list(result.get("content") or [])
         texts = [text for item in content if (text := _text_of(item)) is not None]
-        for media in filter(None, map(read_media, map(fields_of, content))):
-            if not media.facts.is_reference:
-                await self.session.akeep(self.tool, self.arguments, media.body(), is_error=failed)
+        unchanged = [one for item in content if (one := _shown_as_it_came(fields_of(item))) is not None]
+        await self.session.akeep_media(self.tool, self.arguments, unchanged, is_error=failed)
         if _too_many(texts, self._limit()):
             content = await self._together(content, texts, failed)
         else:
@@ -78,6 +79,17 @@ class Kept(NamedTuple):
 
     async def _keep(self, text: str, failed: bool) -> KeptResult:
         return await self.session.akeep(self.tool, self.arguments, text, is_error=failed)
+
+
+def _shown_as_it_came(item: dict[str, Any]) -> MediaBytes | None:
+    """What is kept of an image, a sound, an embedded file or a link; None for a text, and for what cannot be read."""
+    if kind_of_part(item) == "resource_link":
+        return MediaBytes(TEXT, encode(json.dumps(item, ensure_ascii=False))[0])
+    embedded = fields_of(item.get("resource")).get("text") if kind_of_part(item) == "resource" else None
+    if isinstance(embedded, str):
+        return MediaBytes(TEXT, encode(embedded)[0])
+    media = read_media(item)
+    return None if media is None or media.facts.is_reference else MediaBytes(media.facts.media_type, media.body())
 
 
 def _text_of(item: Any) -> str | None:

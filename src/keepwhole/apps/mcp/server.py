@@ -9,10 +9,12 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from keepwhole.apps.mcp.recall_tools import SCHEME, TEMPLATE, complete, read_artifact, recall, shown_items, text_item
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
 from keepwhole.standalone.normalize import normalize
 from keepwhole.version import VERSION
+from keepwhole.wire.embedded_media import take_out
 
 Context = ServerRequestContext[Any, Any]
 KEEP: dict[str, Any] = {
@@ -68,9 +70,10 @@ def record_server(session: Session) -> Server[Any]:
 
 
 async def _kept(session: Session, arguments: dict[str, Any], version: str) -> dict[str, Any]:
-    output = arguments.get("output", "")
-    whole = normalize(output, mode="canonical")
-    shown = await session.akeep(str(arguments.get("tool") or "keep"), arguments.get("arguments"), whole)
+    output, media = take_out(arguments.get("output", ""))
+    tool, given = str(arguments.get("tool") or "keep"), arguments.get("arguments")
+    await session.akeep_media(tool, given, [MediaBytes(part.facts.media_type, part.body()) for part in media])
+    shown = await session.akeep(tool, given, normalize(output, mode="canonical"))
     if shown.problem is not None:
         return {"content": [text_item(f"Not stored: {shown.problem}")], "isError": True}
     return {"content": shown_items(shown, version), "isError": False}
