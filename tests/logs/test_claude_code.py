@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from keepwhole.models.media_tokens import FLAT_TOKENS
+from keepwhole.canonical.media import Media
+from keepwhole.models.media_tokens import media_tokens
 from tests.logs.log_files import USUAL, ClaudeCode, claude_code, read, shape, text, the_run, told, use, written
 
 
@@ -128,7 +129,8 @@ def test_an_image_is_counted_and_what_the_program_says_for_the_model_is_not(tmp_
     message = {"role": "assistant", "model": "<synthetic>", "content": [text("API Error")]}
     log.add(type="assistant", isApiErrorMessage=True, message=message)
     run = the_run(written(tmp_path / "S.jsonl", log.lines))
-    assert [(one.role, one.other) for one in run.messages] == [("user", FLAT_TOKENS)]
+    unmeasured = media_tokens(Media("image/unknown", 3, b""))
+    assert [(one.role, one.other) for one in run.messages] == [("user", unmeasured)]
 
 
 def test_half_a_character_is_no_broken_line(tmp_path: Path) -> None:
