@@ -1,5 +1,6 @@
 """Files of others are read up to a size and not beyond it: a client's settings, its file of hooks, our own settings."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from keepwhole import config
 from keepwhole.apps.client_file import read_file
 from keepwhole.apps.wrap.settings_files import read_json, read_variables, read_yaml
 from keepwhole.errors import ConfigError
-from keepwhole.store.regular_file import read_regular
+from keepwhole.store.regular_file import open_own_below, open_regular, read_regular
 
 MB = 1_048_576
 
@@ -54,3 +55,15 @@ def test_a_file_over_the_limit_is_named_with_the_limit(tmp_path: Path, size: int
     (tmp_path / "file").write_bytes(b"x" * size)
     with pytest.raises(OSError, match="it has more than 10 bytes"):
         read_regular(tmp_path / "file", 10)
+
+
+def test_a_file_that_is_not_read_is_not_left_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with pytest.raises(IsADirectoryError):
+            open_regular(tmp_path)
+        with pytest.raises(FileNotFoundError):
+            open_own_below(str(tmp_path), "gone")
+        with pytest.raises(OSError, match="no regular file of this user"):
+            open_own_below(str(tmp_path.parent), tmp_path.name)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -156,3 +156,9 @@ def test_the_size_of_an_image_is_that_of_its_bytes() -> None:
     made = Transcript()
     add_image(made, 1)
     assert made.items[0].size == 150_000
+
+
+def test_a_step_begins_with_the_message_that_makes_its_calls() -> None:
+    made = transcript(Message("user", "go"), Message("user", "on"), asks("a"), answers("a"), asks("b"), answers("b"))
+    assert [made.start_of_step(number) for number in (0, 1, 2, 3)] == [2, 4, 6, 6]
+    assert [made.start_of_step(number) for number in (-1, -2, -3)] == [4, 2, 0]

@@ -163,3 +163,10 @@ def test_a_run_overflows_when_a_request_is_over_the_window() -> None:
     pair = ComparedRun(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
     assert summarize([pair], window=pair.baseline.peak).requests.overflow == 0.0
     assert summarize([pair], window=pair.baseline.peak - 1).requests.overflow == 1.0
+
+
+@pytest.mark.parametrize(("size", "is_cached"), [(99, False), (100, True), (101, True)])
+def test_a_prefix_of_the_least_size_is_cached(size: int, is_cached: bool) -> None:
+    cache = BreakpointCache(PLAIN)
+    cache.send(sent(size, first=1))
+    assert (cache.send(sent(size, 5, first=1)).read > 0) is is_cached

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +42,9 @@ def test_no_label_covers_another_or_is_outside(points: list[tuple[float, float]]
     labels = place_labels([Anchor(x, y, 90, 16) for x, y in points], FRAME, [])
     assert all(a.box.overlap(b.box) < 1 for a, b in combinations(labels, 2))
     assert all(label.box.outside(FRAME) < 1e-6 for label in labels)
+
+
+@pytest.mark.parametrize(("align", "x"), [("start", 10), ("middle", 30), ("end", 50)])
+def test_the_text_of_a_label_is_fixed_at_one_end_of_its_box(align: str, x: float) -> None:
+    [label] = place_labels([Anchor(100, 100, 60, 16)], FRAME, [])
+    assert label._replace(box=Box(10, 0, 50, 16), align=align).x == x  # type: ignore[arg-type]

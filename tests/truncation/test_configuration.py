@@ -88,3 +88,37 @@ def test_a_strategy_that_was_given_for_all_is_the_users_choice_even_if_it_equals
     assert not TruncationConfiguration().for_tool("anything").chosen_by_user
     assert TruncationConfiguration(default_strategy="head_tail").for_tool("anything").chosen_by_user
     assert not TruncationConfiguration(default_strategy="head").for_tool("bash").chosen_by_user
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "wanted"),
+    [
+        ("keep_keys", "id", "a list of names"),
+        ("keep_keys", [1], "a list of names"),
+        ("default_strategy", 7, "the name of a strategy"),
+        ("head_ratio", 1.01, "a number from 0 to 1"),
+        ("head_ratio", True, "a number from 0 to 1"),
+        ("inline_limit", 255, "a whole number of at least 256"),
+        ("inline_limit", 300.0, "a whole number of at least 256"),
+        ("preview_limit", 0, "a whole number of at least 1"),
+        ("artifact_threshold", True, "a whole number of at least 1"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_wanted(key: str, value: object, wanted: str) -> None:
+    with pytest.raises(ConfigError, match=wanted):
+        TruncationConfiguration(overrides={"t": {key.replace("default_", ""): value}})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("keep_keys", ["id"]),
+        ("keep_keys", ()),
+        ("head_ratio", 0),
+        ("head_ratio", 1),
+        ("inline_limit", 256),
+        ("preview_limit", 1),
+    ],
+)
+def test_the_least_and_the_most_that_is_allowed_is_accepted(key: str, value: object) -> None:
+    TruncationConfiguration(overrides={"t": {key: value}})  # type: ignore[dict-item]

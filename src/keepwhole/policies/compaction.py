@@ -174,13 +174,6 @@ def _sizes(transcript: Transcript, decided: Choices) -> list[int]:
     return sizes
 
 
-def summarize(
-    transcript: Transcript, upto: int, namer: Namer, max_tokens: int = MAX_TOKENS, own: Name | None = None
-) -> str:
-    """Return the summary without a model, within `max_tokens`; `own` is the name that it will be recorded by."""
-    return Compaction(max_tokens=max_tokens).summarize(transcript, upto, namer, own=own).text
-
-
 class _Prepared(Value):
     """A draft, and what is needed to accept or refuse a summarizer's text in its place."""
 
