@@ -106,7 +106,7 @@ def test_a_strategy_that_was_given_for_all_is_the_users_choice_even_if_it_equals
 )
 def test_a_wrong_value_is_refused_with_what_is_wanted(key: str, value: object, wanted: str) -> None:
     with pytest.raises(ConfigError, match=wanted):
-        TruncationConfiguration(overrides={"t": {key.replace("default_", ""): value}})  # type: ignore[dict-item]
+        TruncationConfiguration(overrides={"t": ToolOverride(**{key.replace("default_", ""): value})})
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_a_wrong_value_is_refused_with_what_is_wanted(key: str, value: object, w
     ],
 )
 def test_the_least_and_the_most_that_is_allowed_is_accepted(key: str, value: object) -> None:
-    TruncationConfiguration(overrides={"t": {key: value}})  # type: ignore[dict-item]
+    TruncationConfiguration(overrides={"t": ToolOverride(**{key: value})})
