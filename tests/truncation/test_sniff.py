@@ -313,3 +313,10 @@ def test_no_long_line_makes_it_slow(char: str) -> None:
     began = time.thread_time()
     sniff(source)
     assert time.thread_time() - began < 0.05
+
+
+@pytest.mark.parametrize(("logged", "kind"), [(7, "text"), (8, "log"), (9, "log")])
+def test_two_fifths_of_the_lines_make_a_log(logged: int, kind: str) -> None:
+    lines = [f"2026-01-01 10:00:{number:02} INFO started" for number in range(logged)]
+    lines += [f"words of number {number} without a time" for number in range(20 - logged)]
+    assert kind_of("\n".join(lines) + "\n") == kind

@@ -15,6 +15,7 @@ from keepwhole.truncation.cut import TextSource, render
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
+from keepwhole.truncation.xml_element import NotXml, Tags
 
 ARTIFACT = Artifact(artifact_id="art_1700000000_" + "0" * 22, summary="t", size=1)
 ITEMS = [{"id": n, "name": f"item {n}", "tags": ["a", "b"], "text": "é" * (n % 40)} for n in range(1_500)]
@@ -249,3 +250,14 @@ def test_no_grapheme_is_split_inside_a_json_string(limit: int) -> None:
     assert view.cut is not None
     assert view.metadata.strategy_used == "element"
     assert not any(text[part.start : part.start + 1] == "\u0301" for part in view.cut.segments)
+
+
+@pytest.mark.parametrize(("deep", "is_xml"), [(100, True), (101, True), (102, False)])
+def test_xml_is_read_101_levels_deep(deep: int, is_xml: bool) -> None:
+    text = "".join(f"<a{n}>" for n in range(deep)) + "x" + "".join(f"</a{n}>" for n in reversed(range(deep)))
+    try:
+        Tags(text)
+    except NotXml:
+        assert not is_xml
+    else:
+        assert is_xml

@@ -317,3 +317,14 @@ def test_an_open_stream_does_not_keep_the_server_from_stopping(services: Inspect
 
 def test_a_session_that_is_not_there_has_no_stream(page: Served) -> None:
     assert page.get("/api/live?session=nobody").status == 404
+
+
+def test_a_session_that_is_gone_is_told_once(services: InspectorServices, session: Session) -> None:
+    session.keep("t", None, "x")
+    live, known = Live(services.record, services.sessions), dict[str, object]()
+    assert live._changed_rows(known, first=True) == ([], [])
+    session.keep("t", None, "y")
+    assert [row["name"] for row in live._changed_rows(known, first=False)[0]] == ["s"]
+    services.record.store.purge("s", NOON * 1_000)
+    assert live._changed_rows(known, first=False)[1] == ["s"]
+    assert live._changed_rows(known, first=False) == ([], [])

@@ -1,5 +1,6 @@
 """One run behind a proxy of its own: the agent keeps its terminal, exit code and settings; a receipt follows."""
 
+import logging
 import os
 import pty
 import re
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from keepwhole.apps.wrap import run as wrapping
 from keepwhole.apps.wrap.child import end_with_parent
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
@@ -437,3 +439,14 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
     assert "result not kept and so shown whole" in told
     assert told.startswith("keepwhole: 2 requests, 2 of them not on record\n")
     assert all(line.startswith(("keepwhole: ", "  ")) for line in told.splitlines())
+
+
+def test_warnings_are_counted_and_not_printed_while_a_client_runs() -> None:
+    log = logging.getLogger("keepwhole")
+    assert log.propagate
+    with wrapping._count_warnings() as counted:
+        assert not log.propagate
+        log.warning("something")
+        assert len(log.handlers) >= 1
+    assert log.propagate
+    assert counted not in log.handlers
