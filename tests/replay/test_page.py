@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.replay.page import data, page
+from keepwhole.replay.page.figures import share
+from keepwhole.replay.page.headline import _savings_sentence
 from tests.replay import reports
 
 VOID = {"meta", "link", "input"}
@@ -309,3 +311,32 @@ def test_a_result_says_how_often_it_was_used(used: int | None, words: str) -> No
     for result in report["results"]:
         result["used"] = used
     assert f" · {words}" in read(report).words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "–"),
+        (0, "0%"),
+        (0.0009, "<0.1%"),
+        (0.001, "0.1%"),
+        (0.004, "0.4%"),
+        (0.5, "50%"),
+        (0.994, "99%"),
+        (0.996, "99.6%"),
+        (0.9994, "99.9%"),
+        (0.9995, ">99.9%"),
+        (0.9999, ">99.9%"),
+        (1, "100%"),
+    ],
+)
+def test_nearly_nothing_and_nearly_all_are_told_as_such(value: float | None, words: str) -> None:
+    assert share(value) == words
+
+
+@pytest.mark.parametrize(
+    ("in_context", "ends"), [(None, " less."), ({"value": 0.9}, "of what was needed later still in context.")]
+)
+def test_the_headline_says_what_a_policy_saves_and_keeps(in_context: object, ends: str) -> None:
+    sentence = _savings_sentence({"name": "auto", "all_in": {"value": 0.6}, "in_context": in_context})
+    assert str(sentence[-1]).endswith(ends) or "".join(map(str, sentence[-2:])).endswith(ends)

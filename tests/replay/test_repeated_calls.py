@@ -1,5 +1,7 @@
 """Calls that are made again while their result is hidden."""
 
+from typing import Any
+
 from keepwhole.logs.run import Run
 from keepwhole.replay.replay import replay
 from keepwhole.replay.run_texts import repeated_calls
@@ -47,3 +49,19 @@ def test_calls_without_a_result_before_are_no_repeats() -> None:
     both["tool_calls"] = [*both["tool_calls"], *calls("b", path="x")["tool_calls"]]
     parallel = run(both, result("t", "a"), result("t", "b"))
     assert repeated_calls(facts(parallel).texts).by_step == {}
+
+
+def test_arguments_that_are_no_json_are_compared_as_texts() -> None:
+    odd = run(
+        *(
+            turn
+            for name, words in (("a", "{broken"), ("b", "{other"), ("c", "{broken"))
+            for turn in (_with_arguments(calls(name), words), result(f"text {name}", name))
+        )
+    )
+    assert repeated_calls(facts(odd).texts).by_step == {2: [(0,)]}
+
+
+def _with_arguments(message: dict[str, Any], arguments: str) -> dict[str, Any]:
+    (call,) = message["tool_calls"]
+    return {**message, "tool_calls": [{**call, "function": {**call["function"], "arguments": arguments}}]}

@@ -299,3 +299,11 @@ def test_a_store_may_be_named_by_a_path(tmp_path: Path) -> None:
     with Session("s", store=tmp_path / "here") as session:
         assert session.keep("t", None, "kept").problem is None
     assert (tmp_path / "here" / "record.db").exists()
+
+
+def test_part_of_a_result_is_recalled_by_lines_or_characters_however_they_are_given() -> None:
+    session = in_memory()
+    kept = session.keep("t", None, "one\ntwo\nthree\n")
+    id = str(kept.trace_id)
+    assert [session.recall(id, chars=chars) for chars in ("4-7", (4, 7), "4-")] == ["two", "two", "two\nthree\n"]
+    assert [session.recall(id, lines=lines) for lines in ("2-3", (2, 3), "2-")] == ["two\nthree\n"] * 3

@@ -84,3 +84,12 @@ def test_a_word_that_very_many_passages_have_rules_no_result_out(
     assert [match.text for match in store.search("s", "rare common")] == ["common rare"]
     assert len(store.search("s", "common")) == 10
     store.close()
+
+
+def test_a_line_that_is_cut_inside_a_character_is_searched_to_its_end() -> None:
+    for shift in range(3):
+        text = "x" * shift + "漢" * 400_000 + " needle"
+        store = MemoryStore()
+        opened(store)
+        store.append("s", [draft(store, text)])
+        assert [match.line for match in store.search("s", "needle")] == [1], shift
