@@ -89,3 +89,12 @@ def test_what_clients_cut_without_a_file_is_flagged(text: str) -> None:
 )
 def test_text_about_such_cuts_is_not_said_to_be_one(text: str) -> None:
     assert CLIENT_CUT not in flags_of(text)
+
+
+@pytest.mark.parametrize(("size", "is_cut"), [(1 << 20, True), ((1 << 20) + 1, False)])
+def test_a_text_over_a_million_characters_is_no_cut_of_a_client(size: int, is_cut: bool) -> None:
+    text = Codex(Path("/home/u")).cut("b1", "a line of output\n" * 9_000)
+    padded = text.replace("a line of output\n", "a line of output\n" + "x" * (size - len(text)), 1)
+    assert len(padded) == size
+    assert is_client_cut(padded) is is_cut
+    assert bool(list(readings(padded))) is is_cut

@@ -276,3 +276,13 @@ def test_who_is_turned_away_is_told_in_the_dialects_own_words(world: World) -> N
         answer = ask(world.proxy.port, path, request("anthropic"))
         assert answer.status == 401
         assert (answer.body.get("type") == "error") == (path == PATHS["anthropic"])
+
+
+def test_who_is_turned_away_is_counted_by_status(world: World) -> None:
+    def counted() -> int:
+        lines = world.ask("GET", "/metrics", x_keepwhole_token=TOKEN).data.decode().splitlines()
+        return next((int(line.split()[-1]) for line in lines if 'turned_away_total{status="401"}' in line), 0)
+
+    before = counted()
+    assert world.ask().status == 401
+    assert counted() == before + 1
