@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.cli import import_, main, replay_screen, screen, store_backup, store_copy
+from keepwhole.apps.cli import import_, main, replay_screen, screen, show, store_backup, store_copy
 from keepwhole.record.log_import import Imported
 from keepwhole.replay.survey import LogTotals
 from tests.apps.cli.cli import Cli
@@ -148,3 +148,50 @@ def test_erasing_in_a_copy_lists_twenty_sessions(
     said = lines(capsys)
     assert said[0] == "  s0: 2 entries that FROM has erased"
     assert said[20:] == ["  and 1 session more"] * more
+
+
+def shown(capsys: Printed, **fields: object) -> list[str]:
+    known = {"tool": "bash", "arguments": None, "seq": 3, "session": "s", "at": 0, "is_error": False, "exit_code": None}
+    known |= {"trace_id": "trace_x", "artifact_id": "art_x", "flags": [], "bytes": 5, "chars": 5, "lines": 1}
+    known |= {"digest": "d1", "returned": "hello", "media_type": "text/plain", "frame": None, "shown": None}
+    show._print({**known, **fields})
+    return lines(capsys)
+
+
+def test_a_result_is_shown_with_what_it_is(capsys: Printed) -> None:
+    told = shown(capsys)
+    assert told[1].startswith("entry 3 of s, ")
+    assert told[1].endswith(", ok")
+    assert told[2:] == [
+        "trace trace_x, artifact art_x",
+        "What the tool returned  5 bytes, 5 characters, 1 lines",
+        "digest d1, verified",
+        "hello",
+        "What was shown  all of it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"is_error": True, "exit_code": 2}, ", error, exit code 2"),
+        ({"flags": ["a", "b"]}, "flags: a, b"),
+        ({"flags": ["client_cut"]}, "What the client left of what the tool returned  5 bytes"),
+        ({"returned": None, "media_type": "image/png"}, "(not text: image/png)"),
+        ({"chars": 2_001}, "… the first 2,000 characters; all of it: keepwhole artifacts show art_x --raw"),
+        ({"frame": {"before": " header ", "behind": ""}}, "before: header"),
+        ({"frame": {"before": "", "behind": "footer"}}, "behind: footer"),
+        (
+            {"shown": "he…", "shown_chars": 3, "rule": "arrival", "strategy": "head"},
+            "What was shown  3 characters, rule arrival, strategy head",
+        ),
+    ],
+)
+def test_what_is_not_as_usual_is_told_too(fields: dict[str, object], words: str, capsys: Printed) -> None:
+    assert any(words in line for line in shown(capsys, **fields)), words
+    assert not any(words in line for line in shown(capsys))
+
+
+def test_nothing_is_said_of_a_frame_that_is_not_there(capsys: Printed) -> None:
+    told = shown(capsys, frame={"before": "header", "behind": ""}, chars=2_000)
+    assert not [line for line in told if line.startswith(("behind:", "… the first"))]
