@@ -141,6 +141,19 @@ def test_the_numbers_are_the_same_live_and_read_back() -> None:
     assert again.prometheus() == session.metrics.prometheus()
 
 
+@pytest.mark.parametrize("policy", ["rolling", "retention", "truncation"])
+def test_what_ages_step_by_step_is_counted_as_it_is_recorded(policy: str) -> None:
+    store = MemoryStore()
+    session = Session("s", store=store)
+    steps = [(f"c{number}", f"{number}: {TEXT}") for number in range(9)]
+    for upto in range(1, 10):
+        session.view(conversation(*steps[:upto]), policy=policy)
+    again = Metrics()
+    for row in store.rows("s"):
+        again.observe(entry_of(row))
+    assert again.as_dict() == session.metrics.as_dict()
+
+
 def test_the_text_is_what_prometheus_reads() -> None:
     text = busy(in_memory()).metrics.prometheus()
     assert text.endswith("\n")

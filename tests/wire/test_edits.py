@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from keepwhole.wire.edits import apply
+from keepwhole.wire.edits import apply, copied
 from tests.wire.requests import ANTHROPIC
 
 
@@ -102,3 +102,16 @@ def test_an_object_that_cannot_be_changed_is_left_and_reported() -> None:
     assert applied.skipped == {0, 1, 2, 3, 4}
     assert all(new is old for new, old in zip(applied.messages, messages, strict=True))
     assert (messages[0].content, messages[1].content) == ("long", "long")  # type: ignore[union-attr]
+
+
+def test_a_copy_of_a_message_is_six_levels_deep() -> None:
+    inner: list[Any] = ["text"]
+    message: Any = inner
+    for level in range(6):
+        message = {"in": message} if level % 2 else [message]
+    made = copied(message)
+    assert made == message
+    for level in reversed(range(6)):
+        assert made is not message, level
+        made, message = (one["in"] if level % 2 else one[0] for one in (made, message))
+    assert made is message is inner

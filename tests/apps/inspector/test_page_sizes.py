@@ -1,6 +1,7 @@
 """How much one answer for the page contains: by default, at least, and at most."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.inspector.sessions import _notes
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.session import Session
 from tests.build import numbered_lines
@@ -128,3 +130,12 @@ def test_arguments_in_a_list_have_at_most_200_characters(
     session.keep("t", {"a": "x" * (length - len('{"a": ""}'))}, "x")
     (listed,) = answers.list_results(services, PageRequest(("s",)))["results"]
     assert (len(listed["arguments"]), listed["arguments"].endswith(ends)) == (min(200, length), True)
+
+
+@pytest.mark.parametrize(("damaged", "told"), [(0, 0), (20, 20), (21, 20)])
+def test_twenty_damaged_entries_are_named(damaged: int, told: int) -> None:
+    timeline: Any = SimpleNamespace(
+        broken=[SimpleNamespace(seq=number) for number in range(damaged)], steps=[], results={}
+    )
+    notes = [note for note in _notes(timeline) if "is damaged and left out" in note]
+    assert len(notes) == told
