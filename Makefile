@@ -19,7 +19,8 @@ OPENHANDS := openhands==1.16.0
 NODE := node@22.23.3
 SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
-NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
+NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31 \
+  @playwright/mcp@0.0.83
 
 .PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers fix requirements pin-images clean
 
@@ -137,6 +138,9 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 
 .servers/installed: Makefile | .venv/uv
 	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make servers\` again."; exit 1; }
+	command -v chromium chromium-browser google-chrome >/dev/null || \
+	  { apt-get update && apt-get install --yes --no-install-recommends chromium; } || \
+	  { echo "Install Chromium, then run \`make servers\` again."; exit 1; }
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .servers
 	$(BIN)/uv pip install --quiet --python .servers/bin/python $(SERVERS)
 	echo '{"private": true}' > .servers/package.json

@@ -2,7 +2,7 @@
 
 They are looked for on `PATH` and in the folders of `MCP_SERVERS_BIN`. For example:
 `uv pip install mcp-server-time mcp-server-git`, `npm install @modelcontextprotocol/server-filesystem
-@modelcontextprotocol/server-everything`.
+@modelcontextprotocol/server-everything @playwright/mcp`; the last one drives the Chromium of the machine.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
 import mcp_types as types
 from mcp import Client
 
+from keepwhole import SqliteStore
+from keepwhole.store.protocol import result_of
 from tests.apps.mcp.front import ERAS, command, run, servers_file
 
 pytestmark = [pytest.mark.mcp_servers, pytest.mark.parametrize("mode", ERAS)]
@@ -177,3 +179,38 @@ def test_the_everything_server_does_everything(mode: str, tmp_path: Path) -> Non
         assert steps == [1, 2]
 
     run(work())
+
+
+def test_screenshots_of_the_playwright_server_are_kept_and_given_back_as_images(mode: str, tmp_path: Path) -> None:
+    """A page that changes, looked at in a real browser: every screenshot is on record and can be seen again."""
+    program = found("playwright-mcp")
+    chromium = found("chromium")
+    given = ["--headless", "--isolated", "--no-sandbox", "--executable-path", chromium, "--output-dir", str(tmp_path)]
+
+    async def work() -> None:
+        async with through(tmp_path, mode, program, *given) as client:
+            seen: list[str] = []
+            for color in ("teal", "tomato", "gold"):
+                page = f"data:text/html,<body style='background:{color}'><h1>{color}</h1>"
+                assert not (await client.call_tool("browser_navigate", {"url": page})).is_error
+                shot = await client.call_tool("browser_take_screenshot", {"type": "png"})
+                assert not shot.is_error, shot.content
+                (image,) = [item for item in shot.content if item.type == "image"]
+                assert image.mime_type == "image/png"
+                seen.append(image.data)
+            assert len(set(seen)) == 3
+            images = _kept_images(tmp_path / "home")
+            assert len(images) == 3
+            for artifact_id, data in zip(images, seen, strict=True):
+                read = await client.call_tool("get_artifact", {"id": artifact_id})
+                assert [item.data for item in read.content if item.type == "image"] == [data]
+
+    run(work())
+
+
+def _kept_images(home: Path) -> list[str]:
+    """The ids of the images on record, in order."""
+    with closing(SqliteStore(str(home))) as store:
+        rows = [row for info in store.sessions() for row in store.rows(info.name, kind="result")]
+    found = (result_of(row) for row in rows)
+    return [str(one.artifact_id) for one in found if one.media_type == "image/png"]
