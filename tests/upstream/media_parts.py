@@ -40,7 +40,7 @@ def make_media(kind: MediaKind, seed: int) -> Made:
     if kind == "photo":
         return Made("image/png", png(1600, 1200, seed, 5_000))
     if kind == "jpeg":
-        return Made("image/jpeg", jpeg(1024, 768, 0) + seed.to_bytes(8, "big") + b"\xff\xd9")
+        return Made("image/jpeg", jpeg(1024, 768, 0) + seed.to_bytes(8, "big", signed=True) + b"\xff\xd9")
     if kind == "document":
         return Made(PDF, pdf(3) + b"\n%" + str(seed).encode())
     if kind == "file":

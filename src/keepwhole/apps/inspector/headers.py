@@ -37,3 +37,8 @@ def attachment(name: str) -> dict[str, str]:
         "Content-Type": "application/octet-stream",
         "Accept-Ranges": "bytes",
     }
+
+
+def image(media_type: str) -> dict[str, str]:
+    """The headers of an image that the page displays: opened by itself, it runs nothing and is nothing else."""
+    return {"Content-Security-Policy": SANDBOX, "Content-Disposition": "inline", "Content-Type": media_type}

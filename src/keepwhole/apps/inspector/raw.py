@@ -1,4 +1,4 @@
-"""The bytes of a result as a download: all of them or a range, piece by piece.
+"""The bytes of a result, as a download or an image: all of them or a range, piece by piece.
 
 Owns: ranges, and that no body is loaded whole.
 Must not know: who may ask.
@@ -6,6 +6,7 @@ Must not know: who may ask.
 
 import asyncio
 import re
+from collections.abc import Mapping
 
 from aiohttp import web
 
@@ -19,11 +20,17 @@ _PIECE = 1 << 20
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-async def send_result(record: Record, name: str, kept: TimelineResult, request: web.BaseRequest) -> web.StreamResponse:
-    """Send a result, or the range of it that the request asks for."""
+async def send_result(
+    record: Record,
+    name: str,
+    kept: TimelineResult,
+    request: web.BaseRequest,
+    shown_as: Mapping[str, str] | None = None,
+) -> web.StreamResponse:
+    """Send a result, or the range of it that the request asks for: a download, unless headers say what it is."""
     size = kept.facts.size
     asked = parse_range(request.headers.get("range", ""), size)
-    own = {**headers.ALWAYS, **headers.attachment(kept.result.artifact_id)}
+    own = {**headers.ALWAYS, **(headers.attachment(kept.result.artifact_id) if shown_as is None else shown_as)}
     if asked is not None and asked[0] >= asked[1]:
         return web.Response(status=416, headers={**own, "Content-Range": f"bytes */{size}"})
     start, stop = asked or (0, size)

@@ -17,6 +17,7 @@ from keepwhole.recall.patterns import finder
 from keepwhole.recall.scan import Scan
 from keepwhole.store.protocol import decision_of
 from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.arguments import cut_arguments
 from keepwhole.truncation.cut import Cut, Inserted, decode_cut
 
 _CANONICAL, _SHOWN = 16_384, 65_536
@@ -44,11 +45,12 @@ def describe_result(record: Record, name: str, any_id: str, query: Mapping[str, 
         text = showable(reader.text(0, _CANONICAL)) if is_text else ""
         holding = [number for number, seq in enumerate(kept.decided) if seq < upto][-1:]
         cut = _cut(record, name, kept, holding)
-        segments = list(_limit_segments(_segments(cut, reader))) if cut is not None and is_text else None
+        segments = None if cut is None else list(_limit_segments(_segments(cut, reader) if is_text else _words(cut)))
         return {
             "result": shapes.whole_result(kept),
             "decisions": shapes.decisions(kept),
             "calls": _calls(name, kept),
+            "arguments": _arguments(kept, cut),
             "canonical": {
                 "text": text,
                 "from_line": 1,
@@ -169,6 +171,23 @@ def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
             "from_line": before + 1,
         }
     yield from _notice(cut.below)
+
+
+def _words(cut: Cut) -> Iterator[dict[str, Any]]:
+    """The line that is shown in place of an image or other bytes; nothing where these are shown."""
+    yield from _notice(cut.above + cut.below)
+
+
+def _arguments(kept: TimelineResult, cut: Cut | None) -> dict[str, Any]:
+    """The arguments of the call as the model wrote them, and as they are sent where that is otherwise."""
+    whole = kept.result.arguments or ""
+    shown = cut_arguments(whole, cut.arguments) if cut is not None and cut.arguments else None
+    return {
+        "whole": showable(whole[:_SHOWN]),
+        "chars": len(whole),
+        "more": len(whole) > _SHOWN,
+        "shown": None if shown is None else showable(shown[:_SHOWN]),
+    }
 
 
 def _notice(text: str) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 
 Answer: TypeAlias = Callable[[InspectorServices, PageRequest], Mapping[str, Any]]
-Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "raw_request", "live"]
+Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "image", "raw_request", "live"]
 """Answers that the server writes itself: they are not JSON."""
 
 
@@ -48,6 +48,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", _R + "/lines", Rule.READ, answers.lines, if_ready=answers.lines_if_ready),
     Route("GET", _R + "/find", Rule.READ, answers.find),
     Route("GET", _R + "/raw", Rule.READ, "raw_result"),
+    Route("GET", _R + "/image", Rule.READ, "image"),
     Route("GET", _Q, Rule.READ, answers.one_request),
     Route("GET", _Q + "/raw", Rule.READ, "raw_request"),
     Route("GET", _Q + "/response", Rule.READ, answers.one_response),

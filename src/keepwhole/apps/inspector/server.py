@@ -18,6 +18,7 @@ from keepwhole.apps.inspector import headers, raw
 from keepwhole.apps.inspector.access import PageGuard
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.files import PageFiles
+from keepwhole.apps.inspector.images import is_displayed
 from keepwhole.apps.inspector.live import Live
 from keepwhole.apps.inspector.routes import Route, find_route
 from keepwhole.apps.inspector.services import InspectorServices
@@ -124,6 +125,13 @@ class Inspector:
     async def _raw_result(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
         kept = await asyncio.to_thread(self.services.record.find_result, *asked.names)
         return await raw.send_result(self.services.record, asked.names[0], kept, request)
+
+    async def _image(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
+        kept = await asyncio.to_thread(self.services.record.find_result, *asked.names)
+        if not is_displayed(kept.result, kept.facts.size):
+            raise _Refused(404, "This is no image that a browser displays. Download it.")
+        own = headers.image(kept.result.media_type)
+        return await raw.send_result(self.services.record, asked.names[0], kept, request, own)
 
     async def _raw_request(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
         data = await asyncio.to_thread(self.services.record.request_body, *asked.names)

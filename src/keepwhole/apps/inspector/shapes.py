@@ -7,6 +7,7 @@ Must not know: stores, sockets.
 from collections.abc import Mapping
 from typing import Any
 
+from keepwhole.apps.inspector.images import media_fields
 from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
 from keepwhole.apps.kept_words import chars_as_sent
 from keepwhole.canonical.entry import Decision, Request, Response
@@ -88,6 +89,7 @@ def rewrite_of(of: TimelineStep) -> dict[str, int] | None:
 def result(kept: TimelineResult) -> dict[str, Any]:
     """One result in a list."""
     own, facts = kept.result, kept.facts
+    media = media_fields(own, facts.size, facts.digest)
     return {
         "number": kept.number,
         "seq": kept.seq,
@@ -98,8 +100,9 @@ def result(kept: TimelineResult) -> dict[str, Any]:
         "arguments": _short(own.arguments),
         "at": own.at,
         "chars": facts.chars,
-        "tokens": estimate_from_length(facts.chars),
+        "tokens": estimate_from_length(facts.chars) if media is None else media["tokens"],
         "lines": facts.lines,
+        "media": media,
         "is_error": own.is_error,
         "exit_code": own.exit_code,
         "shown": _newest_view(kept),
@@ -144,8 +147,7 @@ def view_fields(decision: Decision) -> dict[str, Any]:
 
 
 def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[str, Any]:
-    came = decision.shown_chars if kept is None else chars_as_sent(kept.facts.chars, kept.decisions)
-    saved = estimate_from_length(came) - estimate_from_length(decision.shown_chars)
+    saved = 0 if kept is None else _tokens_as_sent(kept) - estimate_from_length(decision.shown_chars)
     return {
         "trace_id": decision.trace_id,
         "artifact_id": None if kept is None else kept.result.artifact_id,
@@ -155,6 +157,14 @@ def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[st
         "saved": saved,
         "at": decision.at,
     }
+
+
+def _tokens_as_sent(kept: TimelineResult) -> int:
+    """Tokens of a result as the client sent it."""
+    media = media_fields(kept.result, kept.facts.size, kept.facts.digest)
+    if media is not None:
+        return media["tokens"]
+    return estimate_from_length(chars_as_sent(kept.facts.chars, kept.decisions))
 
 
 def _short(arguments: str | None) -> str:

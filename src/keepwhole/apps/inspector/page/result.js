@@ -3,7 +3,9 @@ import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { get, path } from "./api.js";
 import { Broken, Call, Copy, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAddress, useAnswer, visible } from "./parts.js";
 import { Lines } from "./lines.js";
-import { Segments } from "./step.js";
+import { Arguments, Media, Segments } from "./step.js";
+
+const MOST_ARGUMENTS = 300;
 
 // Finding goes on by itself, a bounded piece a call, until there is a hit, the end, or Stop.
 const useFind = (address, total) => {
@@ -54,11 +56,11 @@ const Find = ({ address, total, sight, go }) => {
 };
 
 const About = ({ result, decisions }) => {
-  const facts = [["Kept", day(result.at)], ["Size", bytes(result.size ?? result.chars)], ["Lines", count(result.lines)], ["Tokens", short(result.tokens)], ["Shown", result.shown ? `${short(result.shown.tokens)} tokens` : "whole"], ["Type", oneLine(result.media_type || "text")]];
+  const facts = [["Kept", day(result.at)], ["Size", bytes(result.size ?? result.chars)], result.media ? ["Looks", oneLine(result.media.looks)] : ["Lines", count(result.lines)], ["Tokens", short(result.tokens)], ["Shown", result.shown ? `${short(result.shown.tokens)} tokens` : "whole"], ["Type", oneLine(result.media_type || "text")]];
   if (result.flags?.includes("client_cut")) facts.push(["Kept as", "the client had cut it"]);
   if (result.exit_code !== null && result.exit_code !== undefined) facts.push(["Exit code", result.exit_code]);
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
-    ${decisions?.length ? html`<p class="quiet">${decisions.slice(0, 6).map((each, at) => html`<span key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)}, ${short(each.saved)} tokens saved · ${day(each.at)} ${each.why ? html`<small>${visible(each.why)}</small>` : ""}</span>`)}</p>` : ""}`;
+    ${decisions?.length ? html`<p class="quiet">${decisions.slice(0, 6).map((each, at) => html`<span key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)}${each.saved > 0 ? `, ${short(each.saved)} tokens saved` : ""} · ${day(each.at)} ${each.why ? html`<small>${visible(each.why)}</small>` : ""}</span>`)}</p>` : ""}`;
 };
 
 // A name may hold anything; what is copied must not do anything else when it is pasted.
@@ -98,11 +100,11 @@ const Known = ({ route, answer, address }) => {
   return html`<div class="wide one-result"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a> / <a href=${to.results(name)}>results</a></p>
     <div class="title"><h1>${oneLine(result.tool)} ${result.is_error ? html`<b class="badge bad">error</b>` : ""}</h1>
       <span class="acts"><a class="button small" href=${`${address}/raw`} download>Raw download</a></span></div>
-    <p class="arguments"><code>${oneLine(result.arguments)}</code></p>
-    <${About} result=${result} decisions=${answer.decisions} />
+    <p class="arguments"><code>${oneLine(result.arguments).slice(0, MOST_ARGUMENTS)}${result.arguments?.length > MOST_ARGUMENTS ? " …" : ""}</code></p>
+    <${About} result=${result} decisions=${answer.decisions} /><${Arguments} given=${answer.arguments} />
     <div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${side === "lines"} onClick=${() => setSide("lines")}>Canonical</button>
       <button type="button" aria-pressed=${side === "shown"} onClick=${() => setSide("shown")}>What the model saw</button></div>
-    ${side === "lines" ? html`<${Find} address=${address} total=${total} sight=${sight} go=${go} />
+    ${side === "lines" && result.media ? html`<${Media} address=${address} media=${result.media} />` : side === "lines" ? html`<${Find} address=${address} total=${total} sight=${sight} go=${go} />
       <${Lines} address=${address} start=${start} mark=${mark} onSight=${seen} />
       <p class="under quiet">Lines ${count(sight[0])} to ${count(sight[1])} of ${count(total)}</p><${Ways} name=${name} result=${result} answer=${answer} sight=${sight} />`
       : answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The model saw all of it.</p>`}

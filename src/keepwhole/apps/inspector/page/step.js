@@ -6,6 +6,7 @@ import { Bar, Broken, Difference, Skeleton, bytes, clock, count, many, oneLine, 
 
 const OPEN_AT_ONCE = 2;
 const MOST_RESULTS = 30;
+const MOST_GIVEN = 300;
 
 const PARTS = { gap: "left out", elided: "noise, counted" };
 // Words of ours and words of a tool must not be taken for each other: notices wear a frame, gaps a band.
@@ -21,15 +22,31 @@ export const Segments = ({ segments }) => html`<div class="text seen">${segments
 const Canonical = ({ canonical, more }) => html`<div class="text"><pre>${visible(canonical.text)}</pre>
   ${canonical.more && html`<p class="more"><a href=${more}>All ${many(canonical.lines, "line")} …</a></p>`}</div>`;
 
+// Only what the server gives as an image is displayed; everything else is a download.
+export const Media = ({ address, media }) => html`<figure class="media">
+  ${media.is_displayed ? html`<a href=${`${address}/image`} target="_blank" rel="noreferrer"><img src=${`${address}/image`} alt=${`${oneLine(media.looks)}, as the tool returned it`} loading="lazy" decoding="async" width=${media.width} height=${media.height} /></a>`
+    : html`<p class="quiet">Not displayed here. <a href=${`${address}/raw`} download>Download it</a></p>`}
+  <figcaption>${oneLine(media.looks)} · ${bytes(media.size)} · about ${count(media.tokens)} tokens</figcaption></figure>`;
+
+// Arguments are JSON; with a line for each key they can be read and compared.
+const spread = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
+export const Arguments = ({ given }) => {
+  if (!given?.shown) return given?.chars > MOST_GIVEN ? html`<details class="given"><summary>All ${many(given.chars, "character")} of its arguments</summary><div class="text"><pre>${visible(spread(given.whole))}</pre></div></details>` : "";
+  return html`<div class="pair given"><section aria-label="Arguments as the model wrote them"><h4>Arguments as the model wrote them <small>${many(given.chars, "character")}</small></h4><div class="text"><pre>${visible(spread(given.whole))}</pre>${given.more && html`<p class="more">The page shows no more of them.</p>`}</div></section>
+    <section aria-label="Arguments as they are sent"><h4>Arguments as they are sent <small>${many(given.shown.length, "character")}</small></h4><div class="text"><pre>${visible(spread(given.shown))}</pre></div></section></div>`;
+};
+
 const Pair = ({ name, result, upto }) => {
   const { answer, error, again } = useAnswer(path.result(name, result.trace_id), { upto });
   if (error) return html`<${Broken} error=${error} again=${again} />`;
   if (!answer) return html`<${Skeleton} rows=${5} />`;
   const full = to.result(name, result.trace_id);
+  const { media } = result;
   return html`<div class="pair">
-    <section aria-label="Canonical"><h4>Canonical <small>${count(result.chars)} characters · ${many(result.lines, "line")}</small></h4><${Canonical} canonical=${answer.canonical} more=${full} /></section>
+    <section aria-label="Canonical"><h4>Canonical <small>${media ? bytes(media.size) : `${count(result.chars)} characters · ${many(result.lines, "line")}`}</small></h4>
+      ${media ? html`<${Media} address=${path.result(name, result.trace_id)} media=${media} />` : html`<${Canonical} canonical=${answer.canonical} more=${full} />`}</section>
     <section aria-label="What the model saw"><h4>What the model saw <small>${answer.shown ? `${count(answer.shown.chars)} characters` : "all of it"}</small></h4>
-      ${answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The same, whole.</p>`}</section></div>`;
+      ${answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The same, whole.</p>`}</section></div><${Arguments} given=${answer.arguments} />`;
 };
 
 const change = (result) => (result.shown ? result.shown.tokens - result.tokens : 0);
