@@ -39,7 +39,7 @@ from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.models.unmanaged import ClientRequest, summary_cost
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.other_systems import Everything
-from keepwhole.policies.policy import Choice, Policy, Situation, shown_text
+from keepwhole.policies.policy import Choice, Policy, Situation, hides, shown_text
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.atoms import argument_text
@@ -214,11 +214,12 @@ class _Replay:
     def _show(self, item: Item, choice: Choice) -> bool:
         """Show a result by a choice; return whether its text changes."""
         text, before = shown_text(item, choice), self._changed.get(item.number, item.text)
-        tokens = self._facts.count_tokens(text)
-        more = tokens - self._shown_tokens.get(item.number, item.tokens)
+        is_whole_media = item.media is not None and not hides(choice)
+        tokens = item.tokens if is_whole_media else self._facts.count_tokens(text)
+        shown = self._shown_tokens.get(item.number, item.tokens)
         self._shown_tokens[item.number] = tokens
-        self._sizes[item.index] += more
-        self._sources.add_results(item.index, more)
+        self._sizes[item.index] += tokens - shown
+        self._sources.change_result(item, shown, tokens)
         self._decided[item.number] = choice._replace(tokens=tokens - self._cut_arguments(item, choice))
         self._changed[item.number] = text
         if text == item.text:

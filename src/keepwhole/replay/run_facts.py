@@ -6,7 +6,8 @@ from itertools import accumulate, groupby
 
 from keepwhole.canonical.message import Message, ResultText
 from keepwhole.logs.run import Run
-from keepwhole.models.media_tokens import media_tokens
+from keepwhole.models.media_tokens import RuleName, media_tokens
+from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import Counter, estimate
 from keepwhole.replay.argument_evidence import RunArguments
 from keepwhole.replay.atoms import occurrences_in_context
@@ -18,18 +19,27 @@ from keepwhole.replay.search import ResultSearch
 from keepwhole.replay.token_sources import TokenSources, sources_of
 
 
-def _tokens(returned: ResultText, counter: Counter) -> int:
-    return counter(returned.text) if returned.media is None else media_tokens(returned.media.facts)
+def _tokens(returned: ResultText, counter: Counter, images: RuleName) -> int:
+    media = returned.media
+    return counter(returned.text) if media is None else media_tokens(media.facts, images, media.detail)
 
 
 class RunFacts:
     """A run, with its tokens counted and its evidence extracted once for all policies."""
 
-    def __init__(self, run: Run, frequency: Frequency | None = None, counter: Counter = estimate) -> None:
+    def __init__(
+        self,
+        run: Run,
+        frequency: Frequency | None = None,
+        counter: Counter = estimate,
+        images: RuleName = DEFAULT.images,
+    ) -> None:
+        """`images` is the rule by which images and documents are counted."""
         self.run = run
         self._frequency = frequency
         self.count_tokens = counter
-        self.result_tokens = [_tokens(one, counter) for message in run.messages for one in message.returned]
+        returned = (one for message in run.messages for one in message.returned)
+        self.result_tokens = [_tokens(one, counter, images) for one in returned]
         """The tokens of each result, by number."""
         self.sources = _sources(run.messages, self.result_tokens, counter)
         """The tokens of each message by where they come from, with its results whole."""
@@ -101,7 +111,7 @@ class RunFacts:
 
 def _sources(messages: Sequence[Message], result_tokens: list[int], counter: Counter) -> list[TokenSources]:
     results = iter(result_tokens)
-    return [sources_of(message, sum(next(results) for _ in message.returned), counter) for message in messages]
+    return [sources_of(message, [next(results) for _ in message.returned], counter) for message in messages]
 
 
 def _blocks(message: Message) -> int:

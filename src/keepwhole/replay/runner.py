@@ -74,7 +74,7 @@ def replay_all(job: ReplayJob, contenders: Sequence[Contender], jobs: int = 2) -
 
 def replay_one(run: Run, job: ReplayJob, contenders: Sequence[Contender]) -> list[ComparedRun] | None:
     """Return the comparison of each policy for one run, the baseline first; None for a run of another size."""
-    facts = RunFacts(run, job.frequencies[run.source], job.counter)
+    facts = RunFacts(run, job.frequencies[run.source], job.counter, job.profile.images)
     if not job.least <= facts.tokens <= job.most:
         return None
     baseline = replay_unchanged(facts, job.profile, job.window)

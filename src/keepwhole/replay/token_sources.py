@@ -11,6 +11,7 @@ from keepwhole.canonical.message import Message
 from keepwhole.models.tokens import Counter
 
 if TYPE_CHECKING:
+    from keepwhole.policies.transcript import Item
     from keepwhole.replay.run_facts import RunFacts
     from keepwhole.replay.sent_messages import SentMessages
 
@@ -22,6 +23,8 @@ class TokenSources(NamedTuple):
     """Tokens by where they come from."""
 
     results: int = 0
+    images: int = 0
+    """Images, documents and sounds that tools returned."""
     arguments: int = 0
     """What the model wrote into calls, with the names of the tools."""
     words: int = 0
@@ -30,7 +33,7 @@ class TokenSources(NamedTuple):
     declarations: int = 0
     """Of tools, as far as the log has them; those of the recall tools, where they are offered."""
     other: int = 0
-    """Images, documents, reasoning, and what is around each message."""
+    """Images and documents of the user, reasoning, and what is around each message."""
     summaries: int = 0
     """What takes the place of the oldest messages."""
 
@@ -40,21 +43,24 @@ class TokenSources(NamedTuple):
 
 MEANINGS = {
     "results": "what tools returned",
+    "images": "images, documents and sounds that tools returned",
     "arguments": "what the model wrote into calls",
     "words": "what the user and the model said",
     "system": "the system prompt, where the log has it",
     "declarations": "tools that are offered, as far as they are known: the recall tools",
-    "other": "images, documents, reasoning, and what is around each message",
+    "other": "images and documents of the user, reasoning, and what is around each message",
     "summaries": "what takes the place of the oldest messages",
 }
 """What each source is, in words for people."""
 
 
-def sources_of(message: Message, results: int, counter: Counter) -> TokenSources:
-    """Return the tokens of a message by source; `results` are those of its results."""
+def sources_of(message: Message, results: Sequence[int], counter: Counter) -> TokenSources:
+    """Return the tokens of a message by source; `results` are those of each of its results."""
     said = counter(message.said) if message.said else 0
+    images = sum(tokens for one, tokens in zip(message.returned, results, strict=True) if one.media is not None)
     return TokenSources(
-        results=results,
+        results=sum(results) - images,
+        images=images,
         arguments=sum(counter(call.tool) + counter(call.arguments) for call in message.calls),
         words=said if message.role != "system" else 0,
         system=said if message.role == "system" else 0,
@@ -67,21 +73,29 @@ class TokenSourceTotals:
 
     def __init__(self, facts: "RunFacts", front: "SentMessages") -> None:
         self._front = front
-        self._now = [list(column) for column in zip(*facts.sources, strict=True)]
+        columns = zip(*facts.sources, strict=True)
+        self._now = {name: list(column) for name, column in zip(TokenSources._fields, columns, strict=False)}
         """For each source the tokens of each message as it is sent now."""
         self.total = TokenSources()
 
-    def add_results(self, index: int, tokens: int) -> None:
-        """Add to the tokens of the results in a message."""
-        self._now[0][index] += tokens
+    def change_result(self, item: "Item", before: int, tokens: int) -> None:
+        """Count a result that takes so many tokens now; an image that is left out is shown as words."""
+        if item.media is not None and before == item.tokens:
+            self._now["images"][item.index] -= before
+            self._now["results"][item.index] += tokens
+        elif item.media is not None and tokens == item.tokens:
+            self._now["images"][item.index] += tokens
+            self._now["results"][item.index] -= before
+        else:
+            self._now["results"][item.index] += tokens - before
 
     def add_arguments(self, index: int, tokens: int) -> None:
         """Add to the tokens of the arguments in a message."""
-        self._now[1][index] += tokens
+        self._now["arguments"][index] += tokens
 
     def add_request(self, sizes: Sequence[int]) -> None:
         """Add a request of messages with these sizes."""
         cut = self._front.cut
-        sent = TokenSources(*(sum(column[cut : len(sizes)]) for column in self._now))
+        sent = TokenSources(**{name: sum(column[cut : len(sizes)]) for name, column in self._now.items()})
         summary, tools = self._front.in_front
         self.total += sent._replace(declarations=sent.declarations + tools, summaries=summary)

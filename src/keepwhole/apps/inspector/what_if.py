@@ -84,7 +84,7 @@ class WhatIf:
         if replayed is None:
             model = str(run.meta.get("model", ""))
             profile = profile_for(model, self._record.settings.models)
-            measured = RunFacts(run, Frequency([run]))
+            measured = RunFacts(run, Frequency([run]), images=profile.images)
             replayed = _ReplayedSession(
                 measured, replay_unchanged(measured, profile, profile.window), profile, model, {}
             )
