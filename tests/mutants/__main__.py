@@ -7,7 +7,8 @@ What survived is written to `.mutants/survived-S.txt`; `--again` tries those alo
 The closest tests are found by a map of which test runs which line; `python -m tests.mutants --map` makes it, in
 `.mutants/map`. Test files that have changed since are run whole; `--map FILES` records these, or single tests, anew and
 leaves the rest of the map as it is. `--by-name` does without a map. `--only PATTERN` draws from the files alone whose
-path has a match. `--unbroken` breaks nothing: what is caught then, a test has caught that fails by itself.
+path has a match. `--unbroken` breaks nothing: what is caught then, a test has caught that fails by itself. `--unrun`
+tries nothing and lists the lines that no test in the map ran: there every mutant survives.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import NamedTuple
 
-from tests.mutants.closest import closest_files, closest_tests
+from tests.mutants.closest import closest_files, closest_tests, unrun_lines
 from tests.mutants.copies import ROOT, copy_of_tree
 from tests.mutants.coverage_map import CoverageMap, make_map
 from tests.mutants.mutate import Mutant, mutants
@@ -72,6 +73,17 @@ def draw(seed: str, count: int, only: str = "") -> list[Drawn]:
             by_line.setdefault((one.path, one.mutant.line), []).append(one)
     chance = random.Random(seed)
     return [chance.choice(by_line[line]) for line in chance.sample(sorted(by_line), min(count, len(by_line)))]
+
+
+def print_unrun(coverage: CoverageMap, only: str) -> None:
+    """Print the lines that can be broken and that no test ran, with their files and numbers."""
+    known = equivalents()
+    lines = {(one.path, one.mutant.line): one for one in all_mutants() if one.words not in known}
+    unrun = cache(partial(unrun_lines, coverage))
+    for (path, line), one in sorted(lines.items()):
+        name = path.relative_to(ROOT).as_posix()
+        if re.search(only, name) and not is_adapter(path) and line in unrun(path):
+            print(f"{name}:{line} | {one.words.split(' | ')[1]}")
 
 
 def equivalents() -> dict[str, str]:
@@ -199,6 +211,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--map", nargs="*", metavar="FILE", help="record which tests run which line, and break nothing")
     parser.add_argument("--by-name", action="store_true", help="choose test files by names and imports, without a map")
     parser.add_argument("--again", action="store_true", help="only try what survived with this seed")
+    parser.add_argument("--unrun", action="store_true", help="list the lines that no test ran, and break nothing")
     parser.add_argument("--unbroken", action="store_true", help="break nothing, to see that nothing is caught then")
     return parser.parse_args()
 
@@ -210,6 +223,9 @@ def main() -> int:
         make_map(FOLDER / "map", args.jobs, args.map)
         return 0
     coverage = None if args.by_name else CoverageMap(FOLDER / "map")
+    if args.unrun:
+        print_unrun(CoverageMap(FOLDER / "map"), args.only)
+        return 0
     known, survived_before = equivalents(), FOLDER / f"survived-{args.seed}.txt"
     drawn = [one for one in draw(args.seed, args.count, args.only) if one.words not in known]
     if args.again:

@@ -50,6 +50,14 @@ def closest_tests(coverage: CoverageMap, path: Path, line: int) -> list[str]:
     return sorted(ran, key=lambda test: (-len(ran[test]), coverage.seconds[test]))
 
 
+def unrun_lines(coverage: CoverageMap, path: Path) -> set[int]:
+    """Return the lines of functions of the source whose statements no test ran: whatever breaks them is not noticed."""
+    ran = set[int]().union(*coverage.lines_by_test(_name(path)).values())
+    statements = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.stmt)]
+    starts = {line: max(node.lineno for node in statements if line in _span(node)) for line in _function_lines(path)}
+    return {line for line, start in starts.items() if ran.isdisjoint(range(start, line + 1))}
+
+
 def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 

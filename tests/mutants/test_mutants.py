@@ -13,7 +13,7 @@ from pathlib import Path
 from coverage.numbits import nums_to_numbits
 
 from tests.mutants.__main__ import Drawn, all_mutants, caught_by, draw, equivalents, noticed_by
-from tests.mutants.closest import closest_files, closest_tests
+from tests.mutants.closest import closest_files, closest_tests, unrun_lines
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, merge, record
 from tests.mutants.mutate import Mutant, mutants
@@ -144,6 +144,14 @@ def test_to_a_constant_the_tests_that_ran_lines_with_its_name_are_the_closest() 
 def test_to_a_parameter_the_tests_that_ran_its_function_are_the_closest() -> None:
     ran = {"test_a__one": "assert node.end_lineno", "test_b__two": "tree = ast.parse"}
     assert _closest("def _span", **ran) == ["tests/test_a.py::one"]
+
+
+def test_lines_of_functions_that_no_test_ran_are_known() -> None:
+    path = ROOT / "tests" / "mutants" / "mutate.py"
+    texts = path.read_text(encoding="utf-8").splitlines()
+    ran = {number for number, text in enumerate(texts, 1) if "start, stop = _span(part, starts)" not in text}
+    (unrun,) = unrun_lines(Ran(test_a__one=ran), path)
+    assert "start, stop = _span(part, starts)" in texts[unrun - 1]
 
 
 SMALL = """
