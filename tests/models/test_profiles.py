@@ -116,3 +116,10 @@ def test_payback_without_gain_never_comes_and_without_loss_at_once() -> None:
 )
 def test_an_input_price_is_known_by_a_models_whole_name_or_not_at_all(model: str | None, dollars: float | None) -> None:
     assert input_price(model) == dollars
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-3-pro"])
+def test_a_long_request_to_gemini_costs_more_from_200000_tokens_on(model: str) -> None:
+    profile = profile_for(model)
+    prices = [profile.replace(long_price=2.0).factor(tokens) for tokens in (1, 200_000, 200_001)]
+    assert prices == [1.0, 1.0, 2.0]

@@ -126,3 +126,16 @@ def test_combining_ends_when_there_are_enough_passages_and_looks_back_a_bounded_
 
 def test_a_question_whose_terms_the_index_does_not_have_finds_nothing() -> None:
     assert ranked(AskedIndex(a=[1]), b=1.0) == Ranked([], {})
+
+
+def test_a_passage_with_several_common_terms_is_found_however_old_it_is() -> None:
+    index = AskedIndex(a=[10, *range(1_001, 3_000, 2)], b=[10, *range(1_002, 3_000, 2)])
+    scores = dict(ranked(index, most=2_000, a=1.0, b=1.0).scores)
+    assert 10 in scores
+    assert scores[10] > max(score for number, score in scores.items() if number != 10)
+
+
+def test_a_passage_with_a_common_and_a_rare_term_counts_for_both_however_old_it_is() -> None:
+    index = AskedIndex(often=range(1, 2_001), rare=[7, 1_990], rarer=[5])
+    scores = dict(ranked(index, often=1.0, rare=1.0, rarer=1.0).scores)
+    assert scores[7] == pytest.approx(idf(SIZE, 2) + ranked(index, often=1.0).rarity["often"], rel=0.01)

@@ -152,3 +152,8 @@ def test_damage_never_raises_anything_but_our_own_errors(tmp_path: Path) -> None
         for row in session.store.rows("s"):
             with pytest.raises(KeepwholeError):
                 session.recall(row.trace_id)
+
+
+def test_a_session_that_is_not_there_has_nothing_to_verify() -> None:
+    (finding,) = verify(MemoryStore(), "nobody").findings
+    assert (finding.seq, finding.what) == (0, "there is no session of this name, so nothing was verified")
