@@ -1,4 +1,4 @@
-"""What a replay says of arguments: evidence that only they could have told, and the tokens of requests by source."""
+"""What a replay says of arguments: evidence that only they could have told; and the tokens of requests by source."""
 
 import json
 
@@ -11,6 +11,9 @@ from keepwhole.policies.settings import AutoSettings
 from keepwhole.replay.contenders import contender_named
 from keepwhole.replay.replay import replay, replay_unchanged
 from keepwhole.replay.run_facts import RunFacts
+from keepwhole.wire.dialects import decode_message
+from tests.apps.proxy.screenshots import step_messages, text_part
+from tests.upstream.media_parts import media_part
 
 FILES = 30
 OLD = AutoSettings(
@@ -81,3 +84,19 @@ def test_arguments_are_compared_by_name(name: str) -> None:
     assert isinstance(policy, Auto)
     assert policy.settings.arguments == "old"
     assert "arguments: old" in (contender.settings or "")
+
+
+@pytest.mark.parametrize("name", ["everything", "auto-lean", "rolling"])
+def test_images_that_tools_returned_are_a_source_of_their_own(name: str) -> None:
+    messages = [Message("user", "Look.")]
+    for step in range(60):
+        parts = [text_part("anthropic", f"Clicked at {step}."), media_part("anthropic", "screenshot", step)]
+        made = step_messages("anthropic", f"c{step}", "computer", {"action": f"click {step}"}, parts)
+        messages += [decode_message(message) for message in made]
+    facts = RunFacts(Run(source="made/up", id="r", messages=tuple(messages)))
+    whole = replay_unchanged(facts)
+    outcome = replay(facts, contender_named(name).make(facts))
+    for one in (whole, outcome):
+        assert sum(one.sources) == sum(request.total for request in one.requests)
+    assert whole.sources.images > 10 * whole.sources.results
+    assert (outcome.sources.images < whole.sources.images) == (name != "everything")
