@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from keepwhole.config import Settings, load
 from keepwhole.errors import UsageError
 from keepwhole.store.files import ResultFiles
 from keepwhole.testing import printed_calls
+from keepwhole.wire.media import encoded
 from tests.build import numbered_lines
+from tests.canonical.pictures import jpeg, pdf, png
 from tests.promises import conversations as talk
 
 LONG = numbered_lines(1_000)
@@ -344,3 +347,34 @@ def test_a_file_counts_as_changed_if_it_has_other_bytes_or_is_no_file(tmp_path: 
     path.unlink()
     path.symlink_to(tmp_path / "nowhere")
     assert files.is_changed("s", "trace_1", [b"one"])
+
+
+@pytest.mark.parametrize(("data", "ending"), [(png(640, 480), ".png"), (pdf(2), ".pdf"), (jpeg(900, 800), ".jpg")])
+@pytest.mark.parametrize("reader", ["Read", "read", "read_file", "sed"])
+def test_an_image_that_is_left_out_is_a_file_that_the_agent_can_open(
+    tmp_path: Path, reader: str, data: bytes, ending: str
+) -> None:
+    settings = Settings(home=str(tmp_path), recall="path", recall_reader=reader, policy="retention")
+    store = SqliteStore(str(tmp_path))
+    ours = Session("s", store=store, settings=settings)
+    kind = "image" if ending != ".pdf" else "document"
+    messages: list[Any] = [{"role": "user", "content": "go"}]
+    for number in range(12):
+        source = {"type": "base64", "media_type": "any/thing", "data": encoded(data + bytes([number]))}
+        call = {"type": "tool_use", "id": f"c{number}", "name": "shot", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": [{"type": kind, "source": source}]}
+        said = {"type": "text", "text": "next"}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result, said]}]
+        sent = ours.view(messages)
+    (line,) = sent[2]["content"][0]["content"]
+    (path,) = re.findall(rf"/[^\s\"']+\{ending}", line["text"])
+    assert Path(path).read_bytes() == data + b"\0"
+    assert "cat " not in line["text"]
+    assert ours.verify().whole
+    Path(path).chmod(0o600)
+    Path(path).write_bytes(b"another")
+    assert not ours.verify().whole, "a copy that was changed is found"
+    row = next(iter(store.rows("s", kind="result")))
+    ours.forget(row.trace_id)
+    assert not Path(path).exists()
+    ours.close()

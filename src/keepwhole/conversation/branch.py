@@ -164,7 +164,9 @@ class Branch:
         """NEW → KEPT or DECIDED: the result is on record."""
         whole = self.context.journal.whole_text(known) if is_client_cut else None
         seen.recognize(self.context.writer.store, known, whole)
-        seen.item.name = self.context.writer.name_of(known.result.trace_id, known.result.artifact_id)
+        seen.item.name = self.context.writer.name_of(
+            known.result.trace_id, known.result.artifact_id, known.result.media_type
+        )
         seen.item.is_error = seen.item.is_error or known.result.is_error  # what `keep` was told, no message repeats
         if seen.item.media is not None:
             seen.item.chars = known.body.facts.chars
@@ -252,7 +254,7 @@ class Branch:
         self._waits = False
         fresh = self.new_items
         for item in fresh:
-            item.name = item.name or self.context.writer.draw_name()
+            item.name = item.name or self.context.writer.draw_name(item.media_type)
         return fresh
 
     def may_hide(self, number: int) -> bool:

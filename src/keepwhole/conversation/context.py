@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from keepwhole.canonical.entry import Result
+from keepwhole.canonical.media import TEXT
 from keepwhole.canonical.utf8 import as_bytes
 from keepwhole.errors import StoreError
 from keepwhole.logs.client_originals import FindOriginal as FindOriginal
@@ -80,7 +81,7 @@ class BranchContext(NamedTuple):
             if is_recorded:
                 links.lay_out_kept(self.writer.store, item.name.trace_id)
             else:
-                links.lay_out(item.name.trace_id, lambda: _bytes_of(item))
+                links.lay_out(item.name.trace_id, lambda: _bytes_of(item), item.media_type)
         except StoreError:
             return False
         return True
@@ -100,7 +101,8 @@ class BranchContext(NamedTuple):
             return
         fork = self.journal.fork
         for session in (self.writer.links.session, *(fork.origins if fork is not None else ())):
-            path = files.path_of(session, trace_id)
+            known = self.journal.find(trace_id)
+            path = files.path_of(session, trace_id, known.result.media_type if known is not None else TEXT)
             if path in cut.above + cut.below and not os.path.exists(path):
                 with suppress(StoreError):
                     self.writer.links.lay_out_kept(self.writer.store, trace_id, session)

@@ -13,7 +13,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from keepwhole.canonical.media import Media
+from keepwhole.canonical.media import TEXT, Media
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.utf8 import count_chars, encode
 from keepwhole.models.media_tokens import RuleName, media_reserve, media_tokens
@@ -124,6 +124,11 @@ class Item:
     def media(self) -> Media | None:
         """The facts of a result that is an image, a document or the like; None for text."""
         return None if self.returned.media is None else self.returned.media.facts
+
+    @property
+    def media_type(self) -> str:
+        """What it is: text, or the type of its bytes."""
+        return TEXT if self.media is None else self.media.media_type
 
     @property
     def chars(self) -> int:

@@ -7,10 +7,11 @@ Must not know: what a notice says, when something is cut.
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
+from keepwhole.canonical.media import TEXT
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.recall.selection import SelectedUnit
 from keepwhole.store.files import ResultFiles
-from keepwhole.store.protocol import Store, body_of
+from keepwhole.store.protocol import Store, body_of, result_of
 from keepwhole.truncation.recall_link import Reader, RecallLink
 
 Recall: TypeAlias = Literal["tools", "path", "off"]
@@ -24,18 +25,18 @@ class RecallLinks(NamedTuple):
     reader: Reader = "Read"
     files: ResultFiles | None = None
 
-    def of(self, trace_id: str, artifact_id: str) -> RecallLink | None:
+    def of(self, trace_id: str, artifact_id: str, media_type: str = TEXT) -> RecallLink | None:
         """The link to a result; None for `get_artifact`, which needs no file and no command."""
         if self.recall == "tools":
             return None
         if self.files is None:
             return RecallLink(artifact_id, reader="keepwhole")
-        return RecallLink(artifact_id, self.files.path_of(self.session, trace_id), self.reader)
+        return RecallLink(artifact_id, self.files.path_of(self.session, trace_id, media_type), self.reader)
 
-    def lay_out(self, trace_id: str, chunks: Callable[[], Iterable[bytes]]) -> None:
+    def lay_out(self, trace_id: str, chunks: Callable[[], Iterable[bytes]], media_type: str = TEXT) -> None:
         """Write the file of a result, if links go to files. `NotStored` where that fails: no notice may name it."""
         if self.files is not None:
-            self.files.lay_out(self.session, trace_id, chunks())
+            self.files.lay_out(self.session, trace_id, chunks(), media_type)
 
     def lay_out_kept(self, store: Store, trace_id: str, folder: str | None = None) -> None:
         """Write the file of a stored result, if links go to files: into its session's folder, or another's."""
@@ -45,7 +46,7 @@ class RecallLinks(NamedTuple):
         if row is None:
             raise NotFound(f"Session `{self.session}` has no result `{trace_id[:80]}`.")
         with store.open(body_of(row)) as reader:
-            self.files.lay_out(folder or self.session, trace_id, reader.stream())
+            self.files.lay_out(folder or self.session, trace_id, reader.stream(), result_of(row).media_type)
 
     def with_link(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
         """Return the unit with its link. Its file is written first; where that fails the link is a command."""

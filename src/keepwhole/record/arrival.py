@@ -242,7 +242,7 @@ def _keep_taken(
         result = _examine(result, taken.reader, is_text)
         view = show(result, taken.reader)
         if view.metadata.was_truncated:
-            writer.links.lay_out(result.trace_id, taken.reader.stream)
+            writer.links.lay_out(result.trace_id, taken.reader.stream, result.media_type)
         drafts = _drafts(result, taken.body, view)
         entries = writer.append(drafts, once=True).entries
         trace_id = entries[0].header.trace_id

@@ -48,7 +48,8 @@ class Display:
 
         is_read_at_once = reader.chars <= _READ_AT_ONCE and reader.facts.encoding == "utf-8"
         source = TextSource(reader.text(), reader.facts) if is_read_at_once else reader
-        artifact = artifact_of(result, reader, self.links.of(result.trace_id, result.artifact_id))
+        link = self.links.of(result.trace_id, result.artifact_id, result.media_type)
+        artifact = artifact_of(result, reader, link)
         arguments = result.arguments or ""
         arriving = Arriving(source, result.tool, arguments, artifact, result.question, result.is_error, self.adjust)
         view = show_arriving(self._policy(), arriving)

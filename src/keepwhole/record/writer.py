@@ -12,6 +12,7 @@ from keepwhole import events
 from keepwhole.canonical import ids
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Decision, Entry, Header, Result, arguments_text
+from keepwhole.canonical.media import TEXT
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import NotFound, QuotaExceeded
 from keepwhole.metrics import Metrics
@@ -100,16 +101,16 @@ class SessionWriter:
         """Draw a new trace id."""
         return ids.trace_id(self._random(ids.RANDOM_BYTES))
 
-    def draw_name(self) -> "Name":
+    def draw_name(self, media_type: str = TEXT) -> "Name":
         """Draw the ids of a new result."""
         at, trace_id = self.now(), self.draw_trace_id()
-        return self.name_of(trace_id, ids.artifact_id(at // 1000, trace_id))
+        return self.name_of(trace_id, ids.artifact_id(at // 1000, trace_id), media_type)
 
-    def name_of(self, trace_id: str, artifact_id: str) -> "Name":
+    def name_of(self, trace_id: str, artifact_id: str, media_type: str = TEXT) -> "Name":
         """How notices name a result of this session."""
         from keepwhole.policies.transcript import Name  # only conversations need it
 
-        return Name(trace_id, artifact_id, self.links.of(trace_id, artifact_id))
+        return Name(trace_id, artifact_id, self.links.of(trace_id, artifact_id, media_type))
 
     def new_result(self, tool: str, arguments: object, **fields: Any) -> Result:
         """A result with new ids."""

@@ -12,10 +12,23 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
+from keepwhole.canonical.media import TEXT
 from keepwhole.errors import NotStored
 from keepwhole.store.durable import make_folder, sync_folder, write_file
 
 _PIECE = 1_048_576
+_EXTENSIONS = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "application/pdf": ".pdf",
+    "audio/wav": ".wav",
+    "audio/mpeg": ".mp3",
+    "audio/ogg": ".ogg",
+}
+"""How the names of files end that agents open by their ending; anything else is read as text."""
+_PLAIN = ".txt"
 
 
 class ResultFiles:
@@ -25,16 +38,16 @@ class ResultFiles:
         self.path = path
         self._there: set[str] = set()
 
-    def path_of(self, session: str, trace_id: str) -> str:
+    def path_of(self, session: str, trace_id: str, media_type: str = TEXT) -> str:
         """Return the path of a result's file, whether it exists or not."""
-        return os.path.join(self._folder(session), f"{_digest(trace_id)}.txt")
+        return os.path.join(self._folder(session), _digest(trace_id) + _EXTENSIONS.get(media_type, _PLAIN))
 
-    def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> None:
+    def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes], media_type: str = TEXT) -> None:
         """Write a result to its file; durable on return. Raises `NotStored` if that fails.
 
         A file that exists is compared the first time, and written anew if it was changed.
         """
-        path = self.path_of(session, trace_id)
+        path = self.path_of(session, trace_id, media_type)
         if path in self._there and _is_file(path):
             return
         folder = self._folder(session)
@@ -55,17 +68,18 @@ class ResultFiles:
             ) from error
         self._there.add(path)
 
-    def is_changed(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> bool:
+    def is_changed(self, session: str, trace_id: str, chunks: Iterable[bytes], media_type: str = TEXT) -> bool:
         """Return whether a result has a file with other bytes than these."""
-        path = self.path_of(session, trace_id)
+        path = self.path_of(session, trace_id, media_type)
         if not _is_file(path):
             return os.path.lexists(path)
         return _unless_same(path, chunks) is not None
 
     def remove_one(self, session: str, trace_id: str) -> None:
-        """Delete the file of a result, if there is one."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.path_of(session, trace_id))
+        """Delete the file of a result, if there is one, whatever it is."""
+        for ending in (_PLAIN, *_EXTENSIONS.values()):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._folder(session), _digest(trace_id) + ending))
 
     def remove(self, session: str) -> None:
         """Delete the files of a session; what cannot be deleted is left, and a link is not followed."""

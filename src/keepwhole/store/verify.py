@@ -118,8 +118,8 @@ def _check(store: Store, row: Row, entry: Entry) -> None:
         _check_view(store, row, header, body)
     elif isinstance(header, Result) and isinstance(store, HasResultFiles):
         with store.open(body) as reader:
-            if store.files.is_changed(row.session, row.trace_id, reader.stream()):
-                path = store.files.path_of(row.session, row.trace_id)
+            if store.files.is_changed(row.session, row.trace_id, reader.stream(), header.media_type):
+                path = store.files.path_of(row.session, row.trace_id, header.media_type)
                 raise KeepwholeError(f"its copy for reading, `{path}`, was changed; delete that file")
 
 

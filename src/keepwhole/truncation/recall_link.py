@@ -28,8 +28,8 @@ class RecallLink(Value):
         >>> RecallLink("art_1_x").whole()
         'get_artifact(id="art_1_x")'
         """
-        if self.reader == "sed":
-            return f"cat {shlex.quote(self.file)}"
+        if self.reader == "sed":  # a shell prints text; what opens an image or a document is the agent's to choose
+            return f"cat {shlex.quote(self.file)}" if self.file.endswith(".txt") else shlex.quote(self.file)
         return self._call()
 
     def lines(self, first: int, last: int) -> str:
