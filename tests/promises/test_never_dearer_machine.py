@@ -196,6 +196,16 @@ def test_the_same_holds_where_the_arguments_of_old_calls_are_cut() -> None:
     run(OldArguments, 8, derandomize=True, phases=[Phase.generate])
 
 
+def test_where_nothing_is_cached_a_second_summary_need_not_wait() -> None:
+    """With `mode: off` the client compacts twice, and each request that carries more is paid in full."""
+    session = OldArguments()
+    session.begin(Provider(window=128_000), system=2_000, tools=2_000, client_compacts=False, markers="system")
+    session.arguments_are_large(arguments=30_000, count=10, result=300, tool="Bash")
+    session.arguments_are_large(arguments=7_000, count=10, result=300, tool="computer")
+    session.something_is_done(count=20, repeats=False, result=30_000, tool="Read")
+    assert session.off.compactions > 1
+
+
 def test_a_policy_that_keeps_no_promise_is_caught() -> None:
     with pytest.raises(AssertionError, match="too much"):
         run(Eager, 30, derandomize=True, phases=[Phase.generate])

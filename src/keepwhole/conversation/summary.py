@@ -18,6 +18,7 @@ from keepwhole.canonical.message import Message
 from keepwhole.conversation.context import BranchContext
 from keepwhole.errors import Overtaken, StoreError
 from keepwhole.models.ledger import REQUESTS_TO_PAY
+from keepwhole.models.profiles import Profile
 from keepwhole.models.tokens import estimate, reserve
 from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
 from keepwhole.policies.policy import Situation, TrackedChoices, sent_reserve, sent_tokens
@@ -36,6 +37,8 @@ _KEPT_SHARE = 0.5
 """Share of the window for the newest steps, which stay as they are."""
 _KEPT_STEPS = 5
 """Newest steps that stay where no more can be afforded."""
+_HARDLY_CHEAPER = 0.5
+"""Share of the price of writing to the cache from which on reading from it is hardly cheaper."""
 _WINDOW_PART = 8
 """Of a small window, a summary takes at most one part in this many."""
 _COVERED = 0.05
@@ -132,7 +135,7 @@ class BranchSummary:
         if not is_full:
             left = head + max(keep, self._tokens_of_steps(1)) + _most_tokens(situation.window)
             costs = situation.costs
-            if costs is None or self._is_young or not costs.is_outgrown(sent, left, max_loss):
+            if costs is None or self._is_young(costs.profile) or not costs.is_outgrown(sent, left, max_loss):
                 return 0
         try:
             drafts = self._drafts(situation.window, keep)
@@ -171,13 +174,14 @@ class BranchSummary:
         beside = 0 if is_full else head + _most_tokens(situation.window)
         return recent if costs.affords_to_carry(beside + recent, max_loss) else 0
 
-    @property
-    def _is_young(self) -> bool:
-        """Whether the summary was made so lately that it cannot have paid yet."""
+    def _is_young(self, profile: Profile) -> bool:
+        """Whether the summary was made so lately that it cannot have paid yet. Where reading from the cache is hardly
+        cheaper, it pays at once: what it leaves would be sent as dear without it."""
         if self.current is None:
             return False
         turns = self._transcript.turns - self._transcript.turns_before(self.current.upto)
-        return turns < REQUESTS_TO_PAY + _KEPT_STEPS
+        pays_at_once = profile.read >= _HARDLY_CHEAPER * profile.write
+        return turns < _KEPT_STEPS + (0 if pays_at_once else REQUESTS_TO_PAY)
 
     def _tokens_of_steps(self, steps: int) -> int:
         """Tokens of so many of the newest steps as they came."""
