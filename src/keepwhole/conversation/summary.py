@@ -37,7 +37,7 @@ _KEPT_SHARE = 0.5
 """Share of the window for the newest steps, which stay as they are."""
 _KEPT_STEPS = 5
 """Newest steps that stay where no more can be afforded."""
-_HARDLY_CHEAPER = 0.5
+_HARDLY_CHEAPER = 0.9
 """Share of the price of writing to the cache from which on reading from it is hardly cheaper."""
 _WINDOW_PART = 8
 """Of a small window, a summary takes at most one part in this many."""
