@@ -31,6 +31,7 @@ from keepwhole.policies.settings import (
     CAREFUL,
     PRESETS,
     AutoSettings,
+    ImageSettings,
     RetentionSettings,
     RollingContext,
 )
@@ -64,7 +65,7 @@ RECORD = "record"
 _LARGEST_FILE = 1 << 20
 _TUNING = frozenset(
     (
-        *("auto", "models", "policy", "preset", "recall_from", "recall_reader"),
+        *("auto", "images", "models", "policy", "preset", "recall_from", "recall_reader"),
         *("retention", "retrieval_limit", "rolling", "thresholds"),
     )
 )
@@ -107,6 +108,8 @@ class Settings(Value):
     """The policy `rolling`."""
     retention: RetentionSettings = RetentionSettings()
     """The policy `retention`."""
+    images: ImageSettings = ImageSettings()
+    """Images in results, whatever the policy."""
     thresholds: Thresholds = Thresholds()
     """The shares of the window at which the indicator warns, the oldest steps are summarized, a request is cut."""
     models: Mapping[str, Mapping[str, object]] = MappingProxyType({})

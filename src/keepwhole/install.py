@@ -26,6 +26,13 @@ def requirements_of(extra: str) -> list[str]:
     return [need.strip() for need, _, marker in pairs if extra in _EXTRA.findall(marker)]
 
 
+def has_package(name: str) -> bool:
+    """Whether a package can be imported, without importing it."""
+    from importlib.util import find_spec  # few commands need it
+
+    return find_spec(name) is not None
+
+
 def install_hint(extra: str) -> str:
     """The command that installs the packages of an extra, in backticks."""
     needed = requirements_of(extra)

@@ -6,8 +6,12 @@ Owns: these words and counts, for the receipt, every command and the inspector.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Result
+from keepwhole.canonical.media import Media
 from keepwhole.metrics import MARKER
+from keepwhole.models.media_tokens import media_tokens
+from keepwhole.models.tokens import estimate_from_length
 from keepwhole.policies.policy import CLIENT
 from keepwhole.record.arrival import CLIENT_CUT
 
@@ -50,6 +54,21 @@ def _share(all_of_them: int, count: int, what: str) -> str:
 def chars_as_sent(chars: int, decisions: Sequence[Decision]) -> int:
     """Characters of a result as the client meant to send it: all of its `chars`, or what the client itself had cut."""
     return decisions[0].shown_chars if decisions and decisions[0].rule == CLIENT else chars
+
+
+def shown_tokens(decision: Decision) -> int:
+    """Tokens of a result as a decision shows it, about."""
+    if decision.width and decision.height:
+        return media_tokens(Media("image/unknown", 0, b"", decision.width, decision.height))
+    return estimate_from_length(decision.shown_chars)
+
+
+def tokens_as_sent(result: Result, facts: BodyFacts, decisions: Sequence[Decision]) -> int:
+    """Tokens of a result as the client sent it, about; other bytes than media are counted as the text they are read
+    as."""
+    media = Media(result.media_type, facts.size, b"", result.width or 0, result.height or 0, result.pages or 0)
+    is_text = media.kind == "file"
+    return estimate_from_length(chars_as_sent(facts.chars, decisions)) if is_text else media_tokens(media)
 
 
 def count_kept(results: Iterable[Result]) -> KeptCounts:

@@ -68,6 +68,9 @@ class Decision(Value):
     shown_digest: str
     """Digest of the view as shown, by which it is known when it comes back."""
     shown_chars: int
+    width: int | None = None
+    height: int | None = None
+    """Pixels of the image that is sent in place of an image; None where that is a text."""
 
 
 HIDDEN_ROUND = "round"

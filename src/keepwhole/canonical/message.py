@@ -37,6 +37,8 @@ class MediaPart(NamedTuple):
     """The part that shows a line of text in its place, without that text."""
     detail: str = ""
     """How closely the client wants it looked at, where its provider's tokens depend on that."""
+    at: Path = ()
+    """Where the source is in the part."""
 
     def __hash__(self) -> int:
         """By its bytes: the part of text beside them is a mapping, which has no hash."""
@@ -45,6 +47,16 @@ class MediaPart(NamedTuple):
     def body(self) -> bytes:
         """The bytes that are kept: the decoded base64, or the reference."""
         return encode(self.source)[0] if self.facts.is_reference else binascii.a2b_base64(base64_in(self.source))
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether the message has the bytes themselves, at a place where others may be put."""
+        return bool(self.source and self.at) and not self.facts.is_reference
+
+    def source_of(self, data: bytes) -> str:
+        """The source that has other bytes of the same type, spelled as this one is."""
+        ahead = self.source[: len(self.source) - len(base64_in(self.source))]
+        return ahead + binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
 def base64_in(source: str) -> str:
@@ -76,13 +88,22 @@ class ResultText(NamedTuple):
         return self.call_id, self.text, None if self.media is None else self.media.facts.digest
 
     def as_view_of(self, media: Media) -> "ResultText":
-        """The image or document of which this text is a view."""
-        return self._replace(text=media.description, media=MediaPart(media, "", {}))
+        """The image or document of which this is a view: a text, or a smaller image."""
+        part = MediaPart(media, "", {}) if self.media is None else self.media._replace(facts=media)
+        return self._replace(text=media.description, media=part)
 
     @property
     def output(self) -> str | bytes:
         """What the tool returned, as it is stored."""
         return self.text if self.media is None else self.media.body()
+
+    def with_image(self, data: bytes) -> tuple[Path, str] | None:
+        """Where the bytes of other media are put in place of its own, and how they are spelled; None where it has no
+        bytes, or these."""
+        if self.media is None or not self.media.has_bytes:
+            return None
+        source = self.media.source_of(data)
+        return None if source == self.media.source else ((*self.path, *self.media.at), source)
 
     def replacement(self, text: str) -> Any:
         """What is put at its path to show `text` in its place."""

@@ -249,6 +249,13 @@ class Branch:
         """The results that are not on record."""
         return [seen.item for seen in self._new.values()]
 
+    @property
+    def kept_before_items(self) -> list[Item]:
+        """The results of the newest step that `keep` or a hook recorded, as far as nothing is decided about them."""
+        newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
+        known = ((item, self._results[item.number].known) for item in newest if item.number not in self.decisions)
+        return [item for item, one in known if one is not None and one.result.turn is None]
+
     def name_new_results(self) -> list[Item]:
         """Draw ids for the results that are not on record, and return them."""
         self._waits = False

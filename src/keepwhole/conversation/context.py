@@ -36,6 +36,8 @@ class BranchContext(NamedTuple):
     thresholds: Thresholds = Thresholds()
     max_loss: float = CAREFUL.max_loss
     """Share by which a conversation may at most cost more than with `mode: off`."""
+    max_edge: int = 0
+    """Most pixels of the longer edge of an image in a new result; 0 for any."""
 
     def append_decisions(self, drafts: Sequence[Draft], after: int | None = None) -> None:
         """Append entries and learn them; raise `Overtaken` where an entry was added `after` the ones they rest on."""

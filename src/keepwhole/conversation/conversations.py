@@ -62,7 +62,7 @@ class Conversations:
         self._writer, self._settings = writer, settings
         self.journal = Journal(writer.store, writer.name)
         self._context = BranchContext(
-            writer, self.journal, summarizer, settings.thresholds, max_loss=settings.auto.max_loss
+            writer, self.journal, summarizer, settings.thresholds, settings.auto.max_loss, settings.images.max_edge
         )
         self._strategies, self._own_policy = strategies, policy
         self._lock = self.journal.lock

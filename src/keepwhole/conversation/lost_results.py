@@ -62,6 +62,8 @@ def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
         original = None if match is None or match.is_whole else journal.original(match.known)
         if isinstance(original, str):
             edits.setdefault(index, []).append((returned.path, original))
+        elif original is not None and (edit := returned.with_image(original.data)) is not None:
+            edits.setdefault(index, []).append(edit)
         elif original is not None and returned.path[-1:] == ("text",):
             part = (dialect_of(messages) or DEFAULT).media_part(original)
             edits.setdefault(index, []).append((returned.path[:-1], part))

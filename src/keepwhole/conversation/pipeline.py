@@ -18,6 +18,7 @@ from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.client_compaction import begin_costs, record_compaction
 from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
+from keepwhole.conversation.scaled_images import plan_scaled
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Policy, Situation
 from keepwhole.wire import dialects
@@ -90,6 +91,8 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
     near = situation._replace(margin=branch.summary.with_margin(situation).margin)
     unsent = branch.unsent_items
     arrivals = plan_arrivals(transcript, decisions, unsent, policy, near, branch.may_hide, is_alone=is_alone)
+    largest = branch.context.max_edge
+    arrivals |= plan_scaled(transcript, (item for item in unsent if item.number not in arrivals), largest)
     if is_alone or view.mode.shows_whole:
         return Plan(arrivals)
     if view.mode.is_between_rounds or (view.mode.may_settle and branch.is_planned_already()):
@@ -100,7 +103,9 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
         return branch.is_recorded_or_in(number, recorded_now) and branch.may_hide(number)
 
     situated = partial(branch.summary.with_margin, situation)
-    return Plan(arrivals, plan_batch(transcript, decisions, arrivals, policy, situated, may_age))
+    scaled = plan_scaled(transcript, branch.kept_before_items if largest else (), largest)
+    batch = plan_batch(transcript, decisions, {**arrivals, **scaled}, policy, situated, may_age)
+    return Plan(arrivals, [*scaled.values(), *batch])
 
 
 def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> Plan:

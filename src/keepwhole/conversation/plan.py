@@ -13,6 +13,7 @@ from math import inf
 from typing import NamedTuple
 
 from keepwhole.models.tokens import MARGINS, upper_bound
+from keepwhole.policies.images import SCALED
 from keepwhole.policies.policy import Choice, Choices, Policy, Situation, TrackedChoices, hides, sent_tokens
 from keepwhole.policies.repeats import REPEATS
 from keepwhole.policies.transcript import Item, Transcript
@@ -148,7 +149,7 @@ def plan_restored(
     restored = 0
     for item in reversed(transcript.items):
         choice = decided.get(item.number)
-        if choice is None or item.gone or choice.tokens >= item.tokens:
+        if choice is None or item.gone or choice.tokens >= item.tokens or choice.rule == SCALED:
             continue
         more = (upper_bound(item.text) if item.media is None else item.tokens) - choice.tokens
         if more <= room:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from keepwhole.canonical.entry import Decision, Result
+from keepwhole.canonical.media import media_of
 from keepwhole.canonical.message import Path, ResultText
 from keepwhole.conversation.cut_arguments import CallEdits, edits_of_call, when_changed
 from keepwhole.conversation.originals import ClientOriginal, find_recorded, take_original
@@ -85,7 +86,7 @@ class Changes(NamedTuple):
 class SeenResult:
     """One result in the messages of a branch."""
 
-    __slots__ = ("arguments", "came", "client_original", "is_looked_up", "item", "known", "text")
+    __slots__ = ("arguments", "came", "client_original", "image", "is_looked_up", "item", "known", "text")
 
     def __init__(self, item: Item, came: str) -> None:
         self.item = item
@@ -97,6 +98,8 @@ class SeenResult:
         """The result on record."""
         self.text: str | None = None
         """What is sent in its place, where that is not what came."""
+        self.image: bytes | None = None
+        """The smaller image that is sent in its place."""
         self.client_original: ClientOriginal | None = None
         """What the client cut it from, until that is on record as such."""
         self.is_looked_up = False
@@ -129,6 +132,11 @@ class SeenResult:
     def show(self, choice: Choice, transcript: Transcript, messages: Sequence[Any]) -> Choice:
         """Show it as a choice says, and the arguments of its call; return the choice with the tokens that this takes.
         An image that is shown whole is sent as it came."""
+        image = choice.cut.image
+        self.image = None if image is None else image.data
+        if image is not None:
+            self.text = self.arguments = None
+            return choice._replace(tokens=transcript.tokens_of_media(self.item, media_of(image.data, image.media_type)))
         text = shown_text(self.item, choice)
         is_whole_image = self.item.media is not None and text == self.item.text
         self.text = None if is_whole_image or text == self.came else text
@@ -138,6 +146,8 @@ class SeenResult:
 
     def edit(self, is_restored: bool = False) -> tuple[Path, Any] | None:
         """What is put in its place, and where; None where it is sent as it came. Restored, it is shown whole."""
+        if self.image is not None and not is_restored:
+            return self.item.returned.with_image(self.image)
         text = self.text
         if is_restored:
             text = None if self.item.media is not None or self.item.text == self.came else self.item.text

@@ -3,10 +3,14 @@
 Owns: when a later image shows the same thing, and the words. Must not know: when anything ages.
 """
 
+from keepwhole.canonical.media import MediaBytes, media_of
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.policy import Choice, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.notice import aged_media
+
+SCALED = "scaled"
+"""The rule of a choice to send an image smaller."""
 
 
 def is_superseded(transcript: Transcript, item: Item) -> bool:
@@ -20,6 +24,13 @@ def media_words(item: Item) -> str:
     assert item.name is not None, "a result is named before it is left out"
     assert item.media is not None
     return aged_media(item.name.way, item.media.looks, item.media.size, item.call.tool if item.call else "a tool")
+
+
+def scaled_choice(transcript: Transcript, item: Item, smaller: bytes) -> Choice:
+    """Return the choice to send a smaller image in place of one."""
+    image = MediaBytes(item.media_type, smaller)
+    cut = replacement_cut(item, "").replace(image=image)
+    return Choice(item.number, SCALED, cut, transcript.tokens_of_media(item, media_of(smaller)), "scale")
 
 
 def media_choice(item: Item, rule: str, words: str) -> Choice | None:

@@ -13,6 +13,7 @@ from itertools import islice
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.images import SCALED
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replacement_cut, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import render
@@ -228,7 +229,8 @@ def peer_named(name: str) -> Policy:
 
 def _is_open(item: Item, decided: Choices) -> bool:
     """Return whether a result may be changed and has not been yet."""
-    return item.number not in decided and not item.pinned
+    choice = decided.get(item.number)
+    return (choice is None or choice.rule == SCALED) and not item.pinned
 
 
 def _clear(item: Item, words: str, rule: str) -> Choice:

@@ -46,6 +46,7 @@ RULES: dict[str, str] = {
     "near": "shown by the lines that differ from an earlier result of the same call, which the same request shows",
     "aged": "replaced by a pointer in a batch, because the conversation had reached its budget",
     "arguments": "shown as before; the long arguments of its call are cut in a batch, as results are that have aged",
+    "scaled": "sent as a smaller image when it arrived, because its longer edge was over `images.max_edge`",
     "retention": "shortened to its first lines, because it is two turns old or older",
     "old": "replaced, because it is older than `max_age` steps",
     "long": "cut, because it is over `max_tokens_per_output`",
@@ -64,8 +65,8 @@ SHOWN = frozenset(("undo", "pin"))
 
 def hides(choice: Choice) -> bool:
     """Return whether a choice leaves something out that the client meant to send; one that only marks imitated notices
-    does not."""
-    return choice.rule != CLIENT and bool(choice.cut.left_out or choice.cut.arguments)
+    does not, nor one that sends an image smaller."""
+    return choice.rule != CLIENT and bool((choice.cut.left_out and not choice.cut.image) or choice.cut.arguments)
 
 
 class TrackedChoices(dict[int, Choice]):

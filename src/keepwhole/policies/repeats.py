@@ -12,7 +12,7 @@ Theory of operation
 
 Invariants:
 - A pointer leads to a result that the same request shows whole: a base with a choice of its own, or one that a summary
-  replaced, is none. So there are no chains of pointers.
+  replaced, is none; an image that is only sent smaller is one. So there are no chains of pointers.
 - A base does not age before the results that point to it (`dependants`): `auto` leaves all of them out, or none.
 - A pointer is made only where it is shorter than the result, and every result keeps its own id to be fetched by.
 """
@@ -20,6 +20,7 @@ Invariants:
 from collections.abc import Iterator
 
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.images import SCALED
 from keepwhole.policies.near_repeats import NEAR
 from keepwhole.policies.policy import Choice, Choices, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
@@ -45,7 +46,8 @@ def earlier_same(transcript: Transcript, item: Item, decided: Choices) -> Item |
     """Return the newest earlier result with the same text that is shown whole."""
     for number in reversed(transcript.same_text(item)):
         base = transcript.items[number]
-        if number < item.number and number not in decided and not base.gone:
+        choice = decided.get(number)
+        if number < item.number and (choice is None or choice.rule == SCALED) and not base.gone:
             return base
     return None
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Literal, TypeAlias
 
+from keepwhole.errors import ConfigError
+from keepwhole.install import has_package, install_hint
 from keepwhole.settings_section import Count, Range, SettingsSection
 
 BUILT_IN = ("auto", "truncation", "retention", "rolling")
@@ -104,3 +106,23 @@ class RetentionSettings(SettingsSection):
 
     line_chars: Count = 2_000
     """Most characters that the three lines which are kept of an old result have together."""
+
+
+class ImageSettings(SettingsSection):
+    """Everything under `images`, whatever the policy."""
+
+    section = "images"
+
+    max_edge: Annotated[int, Range(0)] = 0
+    """Most pixels of the longer edge of an image in a new result; a larger one is sent smaller, and its original is
+    kept. Needs the extra `images`. 0 sends images as they came."""
+
+    def _check(self) -> None:
+        super()._check()
+        if self.max_edge and not has_package("PIL"):
+            raise missing_pillow()
+
+
+def missing_pillow() -> ConfigError:
+    """Return the error for settings that need Pillow where it is not installed."""
+    return ConfigError(f"`images.max_edge` needs Pillow, the extra `images`: {install_hint('images')}.")

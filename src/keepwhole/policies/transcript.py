@@ -281,6 +281,11 @@ class Transcript:
         alike = (self.items[number] for number in self._same[hash(item.text)])
         return [other.number for other in alike if other.text == item.text and other.has_same_original(item)]
 
+    def tokens_of_media(self, item: Item, shown: Media) -> int:
+        """Return the tokens of an image that is sent in place of another."""
+        part = item.returned.media
+        return media_tokens(shown, self._image_rule, "" if part is None else part.detail)
+
     def newest_of(self, target: tuple[str, ...]) -> Item | None:
         """Return the newest image of a page, a window or a file; None where there is none."""
         numbers = self._images_of.get(target)

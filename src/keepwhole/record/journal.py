@@ -191,12 +191,12 @@ class Journal:
     def match(self, call_id: str, text: str, digest: bytes | None = None) -> ResultMatch | None:
         """The result on record that a text in a message stands for, as far as it is known; None where there is none.
 
-        An image or a document is recognized by the `digest` of its bytes.
+        An image or a document is recognized by the `digest` of its bytes, or of those that were sent in their place.
         """
-        if digest is not None:
-            same = (known for known in reversed(self._by_call.get(call_id, ())) if known.digest == digest)
-            return next((ResultMatch(known, True) for known in same), None)
         candidates = self._by_call.get(call_id, ())
+        if digest is not None:
+            found = (known for known in reversed(candidates) if known.digest == digest or digest.hex() in known.views)
+            return next((ResultMatch(known, known.digest == digest) for known in found), None)
         if not candidates and not self._by_view:
             return None
         digest = digest_of_text(text)

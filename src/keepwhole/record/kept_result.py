@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from keepwhole.canonical.entry import Result
+from keepwhole.canonical.media import media_of
 from keepwhole.canonical.utf8 import decode, encode, showable
 from keepwhole.errors import NotStored, StoreError, UsageError
 from keepwhole.store.feed import Feed, Output
@@ -64,7 +65,7 @@ def read_kept(store: Store, row: Row) -> KeptResult:
             return as_kept(show_whole(reader, showable(reader.text()), reader.facts.size), result)
         with store.open(body_of(decided)) as cut_reader:
             cut = decode_cut(cut_reader.read())
-        body = render_body(cut, reader)
+        body = render_body(cut, reader) if cut.image is None else f"[{media_of(cut.image.data).looks}]"
         content = cut.above + body + cut.below
         metadata = TruncationMetadata(
             original_size=reader.chars,

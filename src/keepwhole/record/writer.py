@@ -12,9 +12,9 @@ from keepwhole import events
 from keepwhole.canonical import ids
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Decision, Entry, Header, Result, arguments_text
-from keepwhole.canonical.media import TEXT
+from keepwhole.canonical.media import TEXT, image_size
 from keepwhole.canonical.utf8 import encode
-from keepwhole.errors import NotFound, QuotaExceeded
+from keepwhole.errors import NotFound, Overtaken, QuotaExceeded
 from keepwhole.metrics import Metrics
 from keepwhole.recall.links import RecallLinks
 from keepwhole.store.feed import Feed
@@ -24,6 +24,10 @@ from keepwhole.version import VERSION
 
 if TYPE_CHECKING:
     from keepwhole.policies.transcript import Name
+
+
+_LONG_DECISION = 4_096
+"""Bytes of a decision from which on the store decides whether they are in its row; only images make one so long."""
 
 
 class Appended(NamedTuple):
@@ -129,11 +133,33 @@ class SessionWriter:
 
         `once` and `after` are the terms of `Store.append`.
         """
+        stored: list[Body] = []
+        try:
+            drafts = [self._with_stored_image(draft, stored) for draft in drafts]
+            appended = self._append_again(drafts, once, after)
+        except (QuotaExceeded, NotFound, Overtaken):
+            self.discard(stored)
+            raise
+        used = {entry.facts.digest for entry in appended.entries} if stored else ()
+        self.discard(body for body in stored if body.facts.digest not in used)
+        return appended
+
+    def _append_again(self, drafts: Sequence[Draft], once: bool, after: int | None) -> Appended:
         try:
             return Appended(self._append(drafts, once, after), session_existed=True)
         except NotFound:
             self.store.open_session(self._wanted)
             return Appended(self._append(drafts, once, after), session_existed=False)
+
+    def _with_stored_image(self, draft: Draft, stored: list[Body]) -> Draft:
+        """The entry, where it is a decision that has an image with that in a file, if it is too large for its row."""
+        data = draft.body.inline
+        if not isinstance(draft.header, Decision) or data is None or len(data) < _LONG_DECISION:
+            return draft
+        taken = self.store.store_body(Feed(data), self.room())
+        taken.reader.close()
+        stored.append(taken.body)
+        return Draft(draft.header, taken.body)
 
     def append_made(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
         """Append entries of Keepwhole's own, each made from the time and one new id; return the first."""
@@ -182,13 +208,17 @@ class SessionWriter:
 def decision_draft(trace_id: str, at: int, rule: str, strategy: str, cut: Cut, shown: str) -> Draft:
     """The entry that records how a result is shown from now on: the cut itself, not the recipe."""
     data = encode_cut(cut)
+    facts = measure(encode(shown)[0] if cut.image is None else cut.image.data)
+    pixels = (None, None) if cut.image is None else image_size(cut.image.data)
     decision = Decision(
         at=at,
         trace_id=trace_id,
         rule=rule,
         strategy=strategy,
         version=VERSION,
-        shown_digest=measure(encode(shown)[0]).digest.hex(),
-        shown_chars=len(shown),
+        shown_digest=facts.digest.hex(),
+        shown_chars=len(shown) if cut.image is None else facts.chars,
+        width=pixels[0],
+        height=pixels[1],
     )
     return Draft(decision, Body(measure(data), inline=data))

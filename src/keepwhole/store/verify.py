@@ -134,6 +134,6 @@ def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:
     if not cut.covers(result.facts.chars):
         raise KeepwholeError("its cut does not cover the result")
     with store.open(Body(result.facts, subject.inline, subject.blob)) as source:
-        shown = render(cut, source)
-    if measure(shown.encode()).digest.hex() != decision.shown_digest:
+        shown = render(cut, source).encode() if cut.image is None else cut.image.data
+    if measure(shown).digest.hex() != decision.shown_digest:
         raise KeepwholeError("its cut does not give the view that was shown")

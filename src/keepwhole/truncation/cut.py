@@ -16,7 +16,8 @@ A third kind of segment, `elided`, is noise that is left out without a notice, s
 
 Invariants: offsets count characters of the original; the segments cover the original once, in order, without holes
 (`Cut.covers`), so putting the gaps back in their places gives the original; everything else that is shown is in an
-`Inserted`, or in `above` and `below`, the notices around the body.
+`Inserted`, or in `above` and `below`, the notices around the body. The one exception is an image: it has no text to
+cut, so its cut has the bytes themselves that are sent in its place (`Cut.image`), and leaves out all of the original.
 """
 
 import json
@@ -24,6 +25,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from keepwhole.canonical.body import BodyFacts
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Path
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.canonical.value import Value
@@ -110,9 +112,16 @@ class Cut(Value):
     below: str = ""
     arguments: tuple[ArgumentCut, ...] = ()
     """Only in requests as they go to a provider: `truncation/arguments.py`."""
+    image: MediaBytes | None = None
+    """What is sent in place of an image, where that is an image too."""
 
     def __init__(
-        self, pieces: tuple[Piece, ...], above: str = "", below: str = "", arguments: tuple[ArgumentCut, ...] = ()
+        self,
+        pieces: tuple[Piece, ...],
+        above: str = "",
+        below: str = "",
+        arguments: tuple[ArgumentCut, ...] = (),
+        image: MediaBytes | None = None,
     ) -> None:
         values = self.__dict__
         values["pieces"] = pieces
@@ -120,6 +129,8 @@ class Cut(Value):
         values["below"] = below
         if arguments:
             values["arguments"] = arguments
+        if image is not None:
+            values["image"] = image
 
     @property
     def segments(self) -> list[Segment]:
@@ -225,25 +236,33 @@ def length(pieces: Iterable[Piece]) -> int:
 
 
 def encode_cut(cut: Cut) -> bytes:
-    """The canonical bytes of a cut, as a decision stores them."""
+    """The canonical bytes of a cut, as a decision stores them: one line of JSON, and behind it the bytes of an image
+    that is sent in place of another."""
     rows: list[object] = [
         piece.text if isinstance(piece, Inserted) else [_CODES[piece.part], piece.start, piece.stop]
         for piece in cut.pieces
     ]
     written: list[object] = [cut.above, rows, cut.below]
-    if cut.arguments:
+    if cut.arguments or cut.image is not None:
         written.append(cut.arguments)
-    return json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    if cut.image is not None:
+        written.append(cut.image.media_type)
+    line = json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    return line if cut.image is None else line + b"\n" + cut.image.data
 
 
 def decode_cut(raw: bytes) -> Cut:
     """The cut that `encode_cut` wrote; `Damaged` for anything else."""
+    line, has_image, data = raw.partition(b"\n")
     try:
-        above, rows, below, *more = json.loads(raw)
-        if not isinstance(above, str) or not isinstance(below, str) or not isinstance(rows, list) or len(more) > 1:
+        above, rows, below, *more = json.loads(line)
+        if not isinstance(above, str) or not isinstance(below, str) or not isinstance(rows, list):
+            raise ValueError("no cut")
+        if len(more) > 2 or (len(more) == 2) != bool(has_image):
             raise ValueError("no cut")
         arguments = tuple(map(_argument_cut, more[0])) if more else ()
-        return Cut(tuple(_piece(row) for row in cast("list[object]", rows)), above, below, arguments)
+        image = MediaBytes(str(more[1]), data) if has_image else None
+        return Cut(tuple(_piece(row) for row in cast("list[object]", rows)), above, below, arguments, image)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise Damaged(f"A stored cut cannot be read ({error}). Run `keepwhole sessions verify`.") from error
 

@@ -20,10 +20,11 @@ Bytes whose base64 is not as an encoder writes it are not read: such a part is p
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepwhole.canonical.media import MediaBytes, MediaKind, media_of, reference_to
-from keepwhole.canonical.message import MediaPart, base64_in
+from keepwhole.canonical.message import MediaPart, Path, base64_in
 from keepwhole.wire.fields import Json, fields_of, kind_of_part, text_of
 
 _KINDS: dict[str, MediaKind] = {
@@ -53,6 +54,8 @@ class _Content(NamedTuple):
     url: str = ""
     file_id: str = ""
     detail: str = ""
+    at: Path = ()
+    """Where the base64 is in the part."""
 
 
 def read_media(part: Json) -> MediaPart | None:
@@ -67,7 +70,7 @@ def read_media(part: Json) -> MediaPart | None:
         return None if facts is None else MediaPart(facts, place, _text_part(part), found.detail)
     data = decoded(found.data)
     facts = None if data is None else media_of(data, found.declared or _UNKNOWN.get(kind, ""))
-    return None if facts is None else MediaPart(facts, found.data, _text_part(part), found.detail)
+    return None if facts is None else MediaPart(facts, found.data, _text_part(part), found.detail, found.at)
 
 
 def glance(part: Json) -> MediaPart | None:
@@ -106,26 +109,30 @@ def _content(part: Json) -> _Content:
     source = fields_of(part.get("source"))
     if source:
         return _of_source(source)
-    inside = (fields_of(part.get(name)) for name in ("image_url", "input_audio", "file", "resource"))
-    inner = next((fields for fields in inside if fields), part)
+    inside = ((fields_of(part.get(name)), (name,)) for name in ("image_url", "input_audio", "file", "resource"))
+    inner, path = next(((fields, at) for fields, at in inside if fields), (part, ()))
     detail = text_of(inner.get("detail"))
     declared = text_of(inner.get("mimeType")) or text_of(inner.get("mime_type")) or _audio_type(inner)
-    urls = (text_of(inner.get(name)) for name in ("url", "image_url", "file_data", "file_url"))
-    url = next((one for one in urls if one), "")
+    url, key = _first_text(inner, ("url", "image_url", "file_data", "file_url"))
     if url.startswith("data:"):
         declared, is_base64, _ = url[5:205].partition(";base64,")
-        return _Content(url, declared, detail=detail) if is_base64 else _Content()
-    if url and url == inner.get("file_data"):
-        return _Content(url, "application/pdf", detail=detail)
-    own = next((data for name in ("data", "base64", "blob") if (data := text_of(inner.get(name)))), "")
-    return _Content(own, declared, url, text_of(inner.get("file_id")), detail)
+        return _Content(url, declared, detail=detail, at=(*path, key)) if is_base64 else _Content()
+    if url and key == "file_data":
+        return _Content(url, "application/pdf", detail=detail, at=(*path, key))
+    own, key = _first_text(inner, ("data", "base64", "blob"))
+    return _Content(own, declared, url, text_of(inner.get("file_id")), detail, (*path, key))
+
+
+def _first_text(fields: Json, names: Sequence[str]) -> tuple[str, str]:
+    """The first of these fields that is a text, and its name."""
+    return next(((text, name) for name in names if (text := text_of(fields.get(name)))), ("", ""))
 
 
 def _of_source(source: Json) -> _Content:
     """Anthropic's sources; text in place of a document is none."""
     kind = kind_of_part(source)
     if kind == "base64":
-        return _Content(text_of(source.get("data")), text_of(source.get("media_type")))
+        return _Content(text_of(source.get("data")), text_of(source.get("media_type")), at=("source", "data"))
     return _Content(url=text_of(source.get("url")), file_id=text_of(source.get("file_id")))
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.apps.kept_words import chars_as_sent
+from keepwhole.apps.kept_words import shown_tokens, tokens_as_sent
 from keepwhole.errors import NotFound
 from keepwhole.exchange.request_log import RequestLog
-from keepwhole.models.tokens import estimate_from_length
 from keepwhole.policies.account import Edit
 from keepwhole.policies.policy import rule_meaning
 from keepwhole.session import Session
@@ -53,8 +52,7 @@ def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
         if not made:
             continue
         result, facts = result_of(row), entry_of(row).facts
-        before = estimate_from_length(chars_as_sent(facts.chars, made))
-        after = estimate_from_length(made[-1].shown_chars)
+        before, after = tokens_as_sent(result, facts, made), shown_tokens(made[-1])
         yield {
             "step": step,
             "tool": result.tool,

@@ -10,15 +10,17 @@ from typing import Any
 from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import TimelineResult
+from keepwhole.canonical.media import media_of
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.patterns import finder
 from keepwhole.recall.scan import Scan
-from keepwhole.store.protocol import decision_of
+from keepwhole.record.known_result import read_cut
+from keepwhole.store.protocol import body_of, decision_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.arguments import cut_arguments
-from keepwhole.truncation.cut import Cut, Inserted, decode_cut
+from keepwhole.truncation.cut import Cut, Inserted
 
 _CANONICAL, _SHOWN = 16_384, 65_536
 _SEGMENTS = 500
@@ -149,9 +151,9 @@ def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, i
 def _cut(record: Record, name: str, kept: TimelineResult, holding: list[int]) -> Cut | None:
     """The cut of the decision in force; None where a result is shown unchanged."""
     row = record.store.entry(name, kept.decided[holding[0]]) if holding else None
-    if row is None or row.inline is None or decision_of(row).trace_id != kept.result.trace_id:
+    if row is None or decision_of(row).trace_id != kept.result.trace_id:
         return None
-    return decode_cut(row.inline)
+    return read_cut(record.store, body_of(row))
 
 
 def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
@@ -174,8 +176,10 @@ def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
 
 
 def _words(cut: Cut) -> Iterator[dict[str, Any]]:
-    """The line that is shown in place of an image or other bytes; nothing where these are shown."""
-    yield from _notice(cut.above + cut.below)
+    """The line that is shown in place of an image or other bytes, or what the smaller image is; nothing where these are
+    shown."""
+    smaller = "" if cut.image is None else f"[sent smaller: {media_of(cut.image.data).looks}]"
+    yield from _notice(cut.above + cut.below + smaller)
 
 
 def _arguments(kept: TimelineResult, cut: Cut | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from keepwhole.apps.inspector.images import media_fields
 from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
-from keepwhole.apps.kept_words import chars_as_sent
+from keepwhole.apps.kept_words import chars_as_sent, shown_tokens
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 from keepwhole.exchange.request_log import NO_ANSWER
@@ -142,12 +142,12 @@ def view_fields(decision: Decision) -> dict[str, Any]:
         "rule": decision.rule,
         "strategy": decision.strategy,
         "chars": decision.shown_chars,
-        "tokens": estimate_from_length(decision.shown_chars),
+        "tokens": shown_tokens(decision),
     }
 
 
 def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[str, Any]:
-    saved = 0 if kept is None else _tokens_as_sent(kept) - estimate_from_length(decision.shown_chars)
+    saved = 0 if kept is None else _tokens_as_sent(kept) - shown_tokens(decision)
     return {
         "trace_id": decision.trace_id,
         "artifact_id": None if kept is None else kept.result.artifact_id,
