@@ -5,7 +5,8 @@ fields, what is between), and each part is written as one of three pieces:
 
     CopiedPiece(first, stop)    pieces first..stop of the manifest of an earlier request, its *base*
     ShownPiece(trace, decision) a long string that the record produces: a result, whole or as a decision shows it, with
-                                the frame that its client put around it
+                                the frame that its client put around it; of an image, the base64 of its bytes, if
+                                encoding them again gives exactly that string
     LiteralPiece(bytes)         anything else
 
 Example. Request 7 is request 6 and two messages more:
@@ -28,9 +29,19 @@ from typing import NamedTuple, cast
 
 from keepwhole.canonical.json_steps import expect, skip_space, value_stop
 from keepwhole.canonical.json_text import find_strings
-from keepwhole.canonical.manifest import CopiedPiece, LiteralPiece, Piece, ShownPiece, spelling_of
+from keepwhole.canonical.manifest import (
+    BASE64,
+    CopiedPiece,
+    LiteralPiece,
+    Piece,
+    ShownPiece,
+    spelled_bytes,
+    spelling_of,
+)
+from keepwhole.canonical.message import base64_in
 from keepwhole.record.known_result import Origin
 from keepwhole.wire.frames import split_frame
+from keepwhole.wire.media import decoded
 from keepwhole.wire.request_body import read_request
 
 LONG = 256
@@ -112,6 +123,21 @@ def string_of(written: str) -> str | None:
         return None
 
 
+class EncodedBytes(NamedTuple):
+    """Bytes that are base64 in a JSON string."""
+
+    before: str
+    """What is before the base64: the beginning of a `data:` URL, or nothing."""
+    data: bytes
+
+
+def bytes_in(value: str, written: str) -> EncodedBytes | None:
+    """The bytes in a JSON string that is `written` so; None where encoding them does not give it again exactly."""
+    data = decoded(value)
+    before = value[: len(value) - len(base64_in(value))]
+    return EncodedBytes(before, data) if data and spelled_bytes(data, before) == written else None
+
+
 def as_text(data: bytes) -> str:
     """Any bytes as text."""
     return data.decode("utf-8", "surrogateescape")
@@ -130,8 +156,8 @@ _NEAR = 0.9
 _WORTH = 0.1
 """Share of a request below which an earlier one is no base."""
 
-FindOrigins = Callable[[Collection[str]], Mapping[str, Origin]]
-"""Return which entries produce these texts; one question for all of them, since each may be a round trip."""
+FindOrigins = Callable[[Collection[str | bytes]], Mapping[str | bytes, Origin]]
+"""Return which entries produce these texts and bytes; one question for all of them, since each may be a round trip."""
 
 
 class RequestPart:
@@ -222,12 +248,18 @@ def split_into_pieces(texts: Sequence[str], base: EarlierRequest | None, find_or
     rest = [(text, _earlier_part(text, at - len(texts), base)) for at, text in enumerate(texts[same:], same)]
     split_up = {text: strings(text) for text, earlier in rest if earlier is None}
     values = {written: string_of(written) for split in split_up.values() for written in split[1::2]}
-    framed = {written: split_frame(value) for written, value in values.items() if value is not None}
-    origins = find_origins({shown for parts in framed.values() for shown in ("".join(parts), parts[1])})
+    encoded = {
+        written: found for written, value in values.items() if value and (found := bytes_in(value, written)) is not None
+    }
+    framed = {
+        written: split_frame(value) for written, value in values.items() if value is not None and written not in encoded
+    }
+    shown = {text for parts in framed.values() for text in ("".join(parts), parts[1])}
+    origins = find_origins({*shown, *(found.data for found in encoded.values())})
     for text, earlier in rest:
         if earlier is None:
             part = RequestPart(text, count, split_up[text])
-            pieces += (_piece(one, framed.get(one), base, origins) for one in part.pieces)
+            pieces += (_piece(one, framed.get(one), encoded.get(one), base, origins) for one in part.pieces)
         else:
             part = RequestPart(earlier.text, count, earlier.pieces)
             pieces.append(CopiedPiece(earlier.first, earlier.stop))
@@ -256,9 +288,17 @@ def _earlier_part(text: str, from_end: int, base: EarlierRequest | None) -> Requ
 
 
 def _piece(
-    text: str, framed: tuple[str, str, str] | None, base: EarlierRequest | None, origins: Mapping[str, Origin]
+    text: str,
+    framed: tuple[str, str, str] | None,
+    encoded: EncodedBytes | None,
+    base: EarlierRequest | None,
+    origins: Mapping[str | bytes, Origin],
 ) -> Piece:
-    """The piece for a text; where it is a string, `framed` is what it stands for: a frame, a text, a frame."""
+    """The piece for a text; where it is a string, `framed` is what it stands for: a frame, a text, a frame; or
+    `encoded`, where that is base64."""
+    origin = None if encoded is None else origins.get(encoded.data)
+    if origin is not None and encoded is not None:
+        return ShownPiece(origin.trace_id, origin.decision, BASE64, encoded.before)
     if framed is not None:
         value = "".join(framed)
         for before, shown, behind in (("", value, ""), framed):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 from keepwhole.canonical.entry import Request, Response
-from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled
+from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled, spelled_bytes
 from keepwhole.errors import Damaged, StoreError, UsageError
 from keepwhole.store.protocol import Forgets, Row, Store, body_of, entry_of
 from keepwhole.store.requests import Requests
@@ -46,9 +46,10 @@ def plan_by_text(store: Store, session: str, text: str) -> Forgetting:
 
 
 def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:
-    """Return a result, every entry that has all of its text, and those that rest on them."""
+    """Return a result, every entry that has all of its text or the base64 of its bytes, and those that rest on them."""
     with store.open(body_of(row)) as reader:
-        text = reader.text() if reader.facts.size >= _TELLING and reader.facts.encoding != "bytes" else ""
+        is_text = reader.facts.encoding != "bytes"
+        text = "" if reader.facts.size < _TELLING else reader.text() if is_text else spelled_bytes(reader.read())[1:-1]
     needles = spellings_of(text) if text.strip() else frozenset[bytes]()
     found = {row.seq}
     for other in store.rows(session, kind=("request", "response")) if needles else ():

@@ -40,7 +40,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from keepwhole.canonical.body import BLOCK, digest_of, measure
+from keepwhole.canonical.body import BLOCK, digest_of, digest_of_bytes, measure
 from keepwhole.canonical.entry import OWN_TOOLS, Decision, Entry, Result
 from keepwhole.canonical.guard import is_cleared, truncation_mark
 from keepwhole.canonical.media import MediaBytes
@@ -50,7 +50,7 @@ from keepwhole.errors import Damaged, NotFound, StoreError
 from keepwhole.record.bills import BillLog
 from keepwhole.record.fork_note import TOOL as FORK
 from keepwhole.record.fork_note import ForkNote, read_fork
-from keepwhole.record.known_result import KnownResult, Origin, read_cut
+from keepwhole.record.known_result import KnownResult, Origin, origin_of_entry, read_cut
 from keepwhole.record.past import Past
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, HasLookups, Row, Store, body_of, entry_of
@@ -283,16 +283,18 @@ class Journal:
             found.append(trace_id)
         return found
 
-    def origins_of(self, texts: Collection[str]) -> dict[str, Origin]:
-        """Which entries produce exactly these texts; a text that no entry produces is left out."""
+    def origins_of(self, texts: Collection[str | bytes]) -> dict[str | bytes, Origin]:
+        """Which entries produce exactly these texts or bytes; what no entry produces is left out."""
         if self._past is None and not self._origins:
             return {}
-        digests = {text: digest_of_text(text) for text in texts}
+        digests = {text: digest_of_text(text) if isinstance(text, str) else digest_of_bytes(text) for text in texts}
         past: Mapping[str, Origin | None] = {}
         if self._past is not None:
             past = self._past.origins_of(set(digests.values()))
         found = ((text, past.get(digest.hex()) or self._origins.get(digest.hex())) for text, digest in digests.items())
-        return {text: origin for text, origin in found if origin is not None}
+        return {
+            text: origin for text, origin in found if origin is not None and (origin.is_text or isinstance(text, bytes))
+        }
 
     def _learn_row(self, row: Row) -> None:
         entry = entry_of(row)
@@ -300,12 +302,11 @@ class Journal:
 
     def _learn(self, entry: Entry, body: Body) -> None:
         header = entry.header
+        if (produced := origin_of_entry(entry)) is not None:
+            self._origins.setdefault(*produced)
         if isinstance(header, Result):
-            if entry.facts.encoding != "bytes":  # bytes that are no text produce no text again
-                self._origins.setdefault(entry.facts.digest.hex(), Origin(header.trace_id))
             self._add_results([KnownResult(header, body, entry.seq)])
         elif isinstance(header, Decision):
-            self._origins.setdefault(header.shown_digest, Origin(header.trace_id, entry.seq))
             if entry.seq not in self._decision_at:
                 self._add_decision(entry.seq, header, read_cut(self._store, body))
                 self._decision_at[entry.seq] = header.trace_id

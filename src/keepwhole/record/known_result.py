@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from keepwhole.canonical.entry import Decision, Result
+from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.media import Media
 from keepwhole.errors import Damaged
 from keepwhole.models.media_tokens import media_tokens
@@ -57,11 +57,23 @@ class KnownResult:
 
 
 class Origin(NamedTuple):
-    """Which entries produce a text again: a result, whole or as a decision shows it."""
+    """Which entries produce a text or bytes again: a result, whole or as a decision shows it."""
 
     trace_id: str
     decision: int = 0
     """The number of the decision; 0 for the whole result."""
+    is_text: bool = True
+    """Whether it produces a text; else only bytes, which no text is read from again."""
+
+
+def origin_of_entry(entry: Entry) -> tuple[str, Origin] | None:
+    """The digest of the text or the bytes that an entry produces, in hex, and the entry as their origin."""
+    header = entry.header
+    if isinstance(header, Result):
+        return entry.facts.digest.hex(), Origin(header.trace_id, is_text=entry.facts.encoding != "bytes")
+    if isinstance(header, Decision):
+        return header.shown_digest, Origin(header.trace_id, entry.seq, is_text=header.width is None)
+    return None
 
 
 def read_result(row: Row) -> KnownResult | None:

@@ -10,9 +10,9 @@ raised and nothing is returned. Damaged entries are left out.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
-from keepwhole.canonical.entry import Decision, Entry, Result
+from keepwhole.canonical.entry import Decision, Entry
 from keepwhole.errors import Damaged
-from keepwhole.record.known_result import KnownResult, Origin, read_decision, read_result
+from keepwhole.record.known_result import KnownResult, Origin, origin_of_entry, read_decision, read_result
 from keepwhole.store.protocol import Lookups, Row, Store, entry_of
 from keepwhole.truncation.cut import Cut
 
@@ -59,7 +59,7 @@ class Past:
             rows = self._lookups.first_with_text(self._session, self.upto, new, _SAME)
             found: dict[str, Origin] = {}
             for entry in _undamaged(entry_of, rows):
-                if (produced := _produced_by(entry)) is not None:
+                if (produced := origin_of_entry(entry)) is not None:
                     found.setdefault(*produced)
             self._origins.update((digest.hex(), found.get(digest.hex())) for digest in new)
         return self._origins
@@ -87,16 +87,6 @@ class Past:
                 if decision.trace_id in found:
                     found[decision.trace_id].decide(row.seq, decision, cut)
         return list(found.values())
-
-
-def _produced_by(entry: Entry) -> tuple[str, Origin] | None:
-    """The digest of the text that an entry produces, in hex, and the entry as the origin of the text."""
-    header = entry.header
-    if isinstance(header, Result) and entry.facts.encoding != "bytes":
-        return entry.facts.digest.hex(), Origin(header.trace_id)
-    if isinstance(header, Decision):
-        return header.shown_digest, Origin(header.trace_id, entry.seq)
-    return None
 
 
 def _undamaged(read: Callable[[Row], _T], rows: Iterable[Row]) -> list[_T]:

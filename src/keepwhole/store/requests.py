@@ -5,13 +5,26 @@ Must not know: how a manifest is made.
 """
 
 import hashlib
+from collections.abc import Callable
+from typing import TypeVar
 
 from keepwhole.canonical.entry import Request
-from keepwhole.canonical.manifest import Atom, LiteralPiece, ShownPiece, atoms, decode_manifest, spelled
+from keepwhole.canonical.manifest import (
+    BASE64,
+    Atom,
+    LiteralPiece,
+    ShownPiece,
+    atoms,
+    decode_manifest,
+    spelled,
+    spelled_bytes,
+)
 from keepwhole.errors import Damaged
 from keepwhole.store.protocol import Row, Store, body_of, decision_of, entry_of
-from keepwhole.truncation.cut import decode_cut, render
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.cut import Cut, decode_cut, render
 
+_T = TypeVar("_T")
 _REMEMBERED = 32
 """Requests whose pieces are remembered, so that reading them in order takes one step each."""
 _ROOM = 32_000_000
@@ -60,25 +73,40 @@ class Requests:
             return atom.data
         data = self._texts.get(atom)
         if data is None:
-            data = spelled(f"{atom.before}{self._text(atom)}{atom.behind}", atom.spelling)
+            if atom.spelling == BASE64:
+                data = spelled_bytes(self._shown(atom, bytes_of_view), atom.before, atom.behind).encode()
+            else:
+                data = spelled(f"{atom.before}{self._shown(atom, text_of_view)}{atom.behind}", atom.spelling)
             if self._held > _ROOM:
                 self._texts, self._held = {}, 0
             self._texts[atom] = data
             self._held += len(data)
         return data
 
-    def _text(self, shown: ShownPiece) -> str:
-        """Return the text of a result as it was shown."""
+    def _shown(self, shown: ShownPiece, view: Callable[[BodyReader, Cut | None], _T]) -> _T:
+        """Return a result as it was shown."""
         subject = self._store.find(self._session, shown.trace_id)
         if subject is None:
             raise Damaged(f"A request shows the result `{shown.trace_id}`, which is not on record.")
         with self._store.open(body_of(subject)) as reader:
             if not shown.decision:
-                return reader.text()
+                return view(reader, None)
             decided = self._store.entry(self._session, shown.decision)
             if decided is None or decision_of(decided).trace_id != shown.trace_id:
                 raise Damaged(f"A request shows `{shown.trace_id}` by a decision that is not on record.")
-            return render(decode_cut(_read(self._store, decided)), reader)
+            return view(reader, decode_cut(_read(self._store, decided)))
+
+
+def text_of_view(reader: BodyReader, cut: Cut | None) -> str:
+    """Return the text that a cut gives of a result; without a cut, all of it."""
+    return reader.text() if cut is None else render(cut, reader)
+
+
+def bytes_of_view(reader: BodyReader, cut: Cut | None) -> bytes:
+    """Return the bytes that a cut gives of a result: a smaller image, or a text's; without a cut, all of them."""
+    if cut is None:
+        return reader.read()
+    return render(cut, reader).encode() if cut.image is None else cut.image.data
 
 
 def request_of(row: Row) -> Request:

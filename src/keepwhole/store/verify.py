@@ -20,8 +20,8 @@ from keepwhole.store.protocol import (
     entry_of,
     rows_with_forgotten,
 )
-from keepwhole.store.requests import Requests
-from keepwhole.truncation.cut import decode_cut, render
+from keepwhole.store.requests import Requests, bytes_of_view
+from keepwhole.truncation.cut import decode_cut
 
 
 class Finding(Value):
@@ -134,6 +134,6 @@ def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:
     if not cut.covers(result.facts.chars):
         raise KeepwholeError("its cut does not cover the result")
     with store.open(Body(result.facts, subject.inline, subject.blob)) as source:
-        shown = render(cut, source).encode() if cut.image is None else cut.image.data
+        shown = bytes_of_view(source, cut)
     if measure(shown).digest.hex() != decision.shown_digest:
         raise KeepwholeError("its cut does not give the view that was shown")
