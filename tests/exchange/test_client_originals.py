@@ -114,6 +114,14 @@ def test_a_result_that_a_policy_cuts_is_a_cut_of_the_original(tmp_path: Path) ->
     assert "opencode/tool-output" not in shown
 
 
+def test_a_result_of_which_opencode_shows_only_the_newest_lines_is_on_record_whole(tmp_path: Path) -> None:
+    store, client = MemoryStore(), Opencode(tmp_path)
+    path = client.save("b1", LONG)
+    cut = f"...output truncated...\n\nFull output saved to: {path}\n\n{LONG[-600:]}"
+    assert texts(send(store, tmp_path, client, ("c1", cut))) == [cut]
+    assert [(one.text, one.header.flags, one.rules) for one in recorded(store)] == [(LONG, (), ["client"])]
+
+
 # Again
 
 

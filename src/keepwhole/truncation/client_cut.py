@@ -11,8 +11,8 @@ they send is then parts of the original with words of the client around them:
 original is the one that was cut: it must begin with the head and end with the tail, and have the size that the client
 states. Only then is the text a `Cut` of that original, which shows the same characters as the client sent.
 
-A tool can print text in such a form, and name any file. So a form says how much of the original a client always shows
-(a head of 500 characters, a tail of 1,500 lines): a text that shows less proves nothing, and is no reading.
+A tool can print text in such a form, and name any file. So a form says how much of the original must be shown (500
+characters of its beginning or of its end): a text that shows less proves nothing, and is no reading.
 
 Owns: reading such texts, and comparing them with an original. Must not know: files, who looks for an original.
 """
