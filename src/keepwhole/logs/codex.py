@@ -1,7 +1,8 @@
 """Codex: `sessions/YYYY/MM/DD/rollout-{time}-{thread}.jsonl`, one file per thread, also for sub-agents.
 
 Owns: which lines were sent. A `response_item` is what the provider got. An `event_msg` repeats it for the screen, but
-has more of a long output. Left out: reasoning, token counts, lines that only the program needs.
+has more of a long output. Left out: reasoning, token counts, lines that only the program needs. The frames that Codex
+puts around results are taken off, as in its requests.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, first_
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.logs.unnamed_results import decode_logged
+from keepwhole.models.tokens import estimate
 from keepwhole.wire.content import fields_of, kind_of_part, text_of
+from keepwhole.wire.frames import without_frames
 
 NAME = CODEX.name
 _TYPES = frozenset(
@@ -62,6 +65,12 @@ def read_log(lines: LogLines) -> Iterator[Run]:
         yield run
 
 
+def _without_frames(message: Message) -> Message:
+    """The message with results as the tools returned them; the tokens of their frames are counted as `other`."""
+    message = without_frames(message, NAME)
+    return message._replace(other=message.other + sum(estimate(one.before) for one in message.returned))
+
+
 class _Thread:
     """The messages that were sent on one thread."""
 
@@ -101,7 +110,7 @@ class _Thread:
             message = message._replace(returned=tuple(map(self._restore, message.returned)))
         for returned in message.returned:
             self._event_outputs.pop(returned.call_id, None)
-        self._messages.append(Timed(message, at))
+        self._messages.append(Timed(_without_frames(message), at))
 
     def _add_event(self, payload: dict[str, Any], at: float | None) -> None:
         item = fields_of(payload.get("item")) or payload

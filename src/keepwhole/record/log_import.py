@@ -66,7 +66,7 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
     """Record the results of a run, with the times at which they came; `now` where no time is known."""
     transcript = Transcript()
     transcript.extend(run.messages)
-    name, project = _own_session(store, run, transcript.items), run.meta.get("project")
+    (name, recorded), project = _own_session(store, run, transcript.items), run.meta.get("project")
     info = SessionInfo(
         name=name,
         agent=run.source,
@@ -78,9 +78,7 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
     )
     accepted, new = 0, list[Result]()
     for batch in _batches(transcript.items):
-        added = add_results(
-            writer, [NewResult(_result(run, item, writer, now), item.returned.output) for item in batch]
-        )
+        added = add_results(writer, [_new_result(run, item, writer, now, recorded) for item in batch])
         accepted += len(added.accepted)
         new += added.new
     lost = sum(LEGACY in result.flags for result in new)
@@ -90,8 +88,9 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
     return Imported(name, results, len(new), lost, restored, results - accepted)
 
 
-def _own_session(store: Store, run: Run, items: Sequence[Item]) -> str:
-    """The session of this run: the first of its name, `NAME-2`, … that has nothing yet or has this run.
+def _own_session(store: Store, run: Run, items: Sequence[Item]) -> tuple[str, set[bytes]]:
+    """The session of this run, and the digests of its results: the first of its name, `NAME-2`, … that has nothing yet
+    or has this run.
 
     Logs may give one id to several runs. Merged into one session, they could not be told apart again.
     """
@@ -100,7 +99,7 @@ def _own_session(store: Store, run: Run, items: Sequence[Item]) -> str:
         candidate = name if number == 1 else f"{name}-{number}"
         recorded = list(store.rows(candidate, kind="result", light=True))
         if not recorded or _is_same_run(run, items, recorded):
-            return candidate
+            return candidate, {row.digest for row in recorded}
     raise AssertionError("there is always a next number")
 
 
@@ -119,7 +118,24 @@ def _is_same_result(run: Run, item: Item, known: Result, digest: bytes) -> bool:
     """Whether a result is the recorded one, or one of the two was cut before it came here."""
     if item.call is not None and (item.call.tool, item.call.arguments) != (known.tool, known.arguments):
         return False
-    return LEGACY in known.flags or bool(_flags(run, item)) or digest == digest_of_bytes(as_bytes(item.returned.output))
+    return (
+        LEGACY in known.flags or bool(_flags(run, item)) or digest in map(_digest, (item.returned.output, _came(item)))
+    )
+
+
+def _came(item: Item) -> str | bytes:
+    """A result in the frame of its client, as older versions recorded it."""
+    return item.returned.around(item.text) if item.returned.is_framed else item.returned.output
+
+
+def _digest(output: str | bytes) -> bytes:
+    return digest_of_bytes(as_bytes(output))
+
+
+def _new_result(run: Run, item: Item, writer: SessionWriter, now: int, recorded: set[bytes]) -> NewResult:
+    """What is recorded of a result; one that is on record in its frame is the same again, and not another one."""
+    is_framed = item.returned.is_framed and _digest(_came(item)) in recorded
+    return NewResult(_result(run, item, writer, now), _came(item) if is_framed else item.returned.output)
 
 
 def _result(run: Run, item: Item, writer: SessionWriter, now: int) -> Result:
@@ -132,8 +148,10 @@ def _result(run: Run, item: Item, writer: SessionWriter, now: int) -> Result:
         arguments=item.call.arguments if item.call else None,
         call_id=_call_id(run, item),
         is_error=item.is_error,
+        exit_code=item.returned.exit_code,
         turn=item.turn,
         task_id=None,
+        frame=(item.returned.before, item.returned.behind) if item.returned.is_framed else None,
         flags=_flags(run, item),
         **({} if item.media is None else item.media.header_fields),
     )
