@@ -56,7 +56,8 @@ def test_every_output_is_on_record_as_its_tool_printed_it(run: LongRun) -> None:
 def test_an_output_that_the_client_cut_is_recalled_whole(run: LongRun, client: str) -> None:
     """Claude Code sends 2 KB of it and opencode the end; what they leave out is in files of theirs. Codex has none.
 
-    On a busy machine opencode 1.18.33 loses the end of an output, in its own file too: more than that nobody has.
+    On a busy machine opencode 1.18.33 loses the end of an output, and its first piece, in its own file too: more than
+    that nobody has.
     """
     saved = [path.read_text() for path in run.stage.home.glob(".local/share/opencode/tool-output/*")]
     steps = [step for step, moves in enumerate(run.plan) if len(moves[0].prints) > UNCUT]
@@ -69,7 +70,7 @@ def test_an_output_that_the_client_cut_is_recalled_whole(run: LongRun, client: s
             call_id, prints = f"toolu_main_{step}_0", run.plan[step][0].prints
             assert len(prints) > 290 * 1_024 > 5 * len(given[call_id])
             recalled = session.recall_bytes(traces[call_id]).decode()
-            assert recalled.rstrip() == prints.rstrip() or (recalled in saved and prints.startswith(recalled))
+            assert recalled.rstrip() == prints.rstrip() or (recalled in saved and recalled in prints)
 
 
 def test_what_was_sent_is_sent_again_except_where_a_batch_is_on_record(run: LongRun) -> None:
