@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 _LINE = "{} line {:06d} of the output"
+LINGER = "sleep 0.5"
+"""For the end of a command with a long output: on a busy machine Qwen Code and opencode lose what they have not read
+when it ends."""
 
 
 class Shell(NamedTuple):
@@ -81,7 +84,8 @@ def _step(number: int, work: Path, steps: int) -> list[Move]:
     text = "".join(f"round {round_}, text {line} of a file\n" for line in range(60))
     huge = 60 if steps > 60 else 14
     if number in (huge, huge + 120):
-        return [listing(f"huge {number}", HUGE)]
+        huge_output = listing(f"huge {number}", HUGE)
+        return [huge_output._replace(command=f"{huge_output.command}; {LINGER}")]
     if number in (huge + 1, huge + 121):
         return [ReadBack()]
     if round_ % 2 and place in (12, 13):

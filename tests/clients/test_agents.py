@@ -12,11 +12,12 @@ import pytest
 from keepwhole.testing import printed_calls
 from tests.apps.proxy.agent_proxy import proxy
 from tests.clients.agents import POINTED, WRAPPED, Agent
+from tests.clients.plan import LINGER
 from tests.clients.test_wrap import ENVIRON, ids, record, said, wrap
 from tests.clients.upstream import Move, Script, results, upstream
 
 pytestmark = pytest.mark.clients
-LISTING = "seq -f 'listing {} line %06g of many' 1 700"
+LISTING = f"seq -f 'listing {{}} line %06g of many' 1 700; {LINGER}"
 CALLS, RESULTS = ("function",), ("tool",)
 
 

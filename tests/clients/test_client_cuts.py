@@ -13,6 +13,7 @@ import pytest
 from keepwhole.store.protocol import body_of, decision_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from tests.clients.drive import Start, start_claude, start_codex, start_opencode
+from tests.clients.plan import LINGER
 from tests.clients.test_wrap import ENVIRON, PROMPT, wrap
 from tests.clients.upstream import results, upstream
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.clients
 def listing(lines: int) -> tuple[str, str]:
     """A command, and what it prints."""
     text = "".join(f"line {number:06} of a long output\n" for number in range(1, lines + 1))
-    return f"seq -f 'line %06g of a long output' 1 {lines}", text
+    return f"seq -f 'line %06g of a long output' 1 {lines}; {LINGER}", text
 
 
 class Case(NamedTuple):
