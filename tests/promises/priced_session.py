@@ -125,7 +125,7 @@ class PricedSession:
 
     def step(self, number: int, step: Step) -> None:
         """Send the history; the model calls tools, which return something."""
-        if self._would_take(self._body(self.history)) >= COMPACT * self.provider.window:
+        if self.fills(COMPACT * self.provider.window):
             self.compact(number)
         self.past.append(list(self.history))
         answer = _answer(number, step)
@@ -135,6 +135,10 @@ class PricedSession:
             self.compact(number)
             self._send(self.history, answer, step.recall)
         self.history = [*self.history, {"role": "assistant", "content": answer}, _results(number, step)]
+
+    def fills(self, tokens: float) -> bool:
+        """Whether the next request would take so many tokens."""
+        return self._would_take(self._body(self.history)) >= tokens
 
     def compact(self, number: int) -> None:
         """Have the model write a summary of all but the newest step, and go on with that."""
@@ -254,6 +258,11 @@ class ManagedSession(PricedSession):
         price = self.provider.read if bill.tokens - behind <= bill.read else write
         self.recalled += price * self._read_back + write * self._new_read_back
         self._read_back, self._new_read_back = self._read_back + self._new_read_back, 0
+
+    @property
+    def added(self) -> int:
+        """Tokens of the last request that the client has not sent: recall tools, and what was read back."""
+        return max(0, self._size - self._came)
 
     def _begin(self, body: Json, is_compaction: bool) -> Exchange:
         request = read_request(json.dumps(body).encode())

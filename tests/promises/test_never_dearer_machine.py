@@ -7,8 +7,13 @@ request: the run may end at each of them. What it may have cost more:
 - What the window has forced: the batches and summaries above 0.85 of it are counted and exempt.
 - What the model has recalled since the last batch. Nobody can forbid a model to read something back; but a batch is
   made only if the session has afforded all recalls before it.
+
+A client compacts when the provider's bill nears the window, and the recall tools and what was read back are on the
+bill. So its compaction may come a request sooner than with `mode: off`, which pays the same with the next request. What
+that costs is lent until then.
 """
 
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import pytest
@@ -17,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from keepwhole.policies.settings import CAREFUL
+from tests.promises.priced_client import COMPACT
 from tests.promises.priced_session import MARKERS, TOOLS, ManagedSession, Markers, PricedSession, Provider, Step
 from tests.upstream.media_parts import KINDS, MediaKind
 from tests.upstream.prompt_cache import Clock
@@ -59,6 +65,7 @@ class NeverDearer(RuleBasedStateMachine):
     )
     def begin(self, provider: Provider, system: int, tools: int, client_compacts: bool, markers: Markers) -> None:
         self.clock, self.steps, self.unaffordable = Clock(), 0, 0
+        self.lent = 0.0
         self.off = PricedSession(provider, self.clock, system, tools)
         self.on = ManagedSession(provider, self.clock, system, tools, client_compacts, **self.options)
         self.put_markers(markers)
@@ -142,15 +149,33 @@ class NeverDearer(RuleBasedStateMachine):
             self.take_step(step)
 
     def take_step(self, step: Step) -> None:
+        sooner = self.off_compacting_now(step) if self.is_compacted_sooner() else None
+        before = self.off.compactions
         for session in (self.off, self.on):
             session.step(self.steps, step)
+        if sooner is not None:
+            self.lent = sooner.cost - self.off.cost
+        elif self.off.compactions > before:
+            self.lent = 0.0
         self.steps += 1
         self.check()
         self.clock.pass_by(BETWEEN)
 
+    def is_compacted_sooner(self) -> bool:
+        """Whether the client is about to compact only because of the tools and of what was read back."""
+        limit = COMPACT * self.on.provider.window
+        return self.on.fills(limit) and not self.off.fills(limit) and self.off.fills(limit - self.on.added)
+
+    def off_compacting_now(self, step: Step) -> PricedSession:
+        """The session with `mode: off` after this step, if its client compacts before it."""
+        ahead = deepcopy(self.off)
+        ahead.compact(self.steps)
+        ahead.step(self.steps, step)
+        return ahead
+
     def over(self) -> float:
         """What the session has cost beyond `max_loss` more, or a cent."""
-        off, on = self.off.cost, self.on
+        off, on = self.off.cost + self.lent, self.on
         over = on.cost - on.exempt - max(self.most * off, off + CENT)
         self.unaffordable += over > 0 and on.recalled > 0
         return over - on.recalled
@@ -204,6 +229,29 @@ def test_where_nothing_is_cached_a_second_summary_need_not_wait() -> None:
     session.arguments_are_large(arguments=7_000, count=10, result=300, tool="computer")
     session.something_is_done(count=20, repeats=False, result=30_000, tool="Read")
     assert session.off.compactions > 1
+
+
+def test_a_client_that_compacts_a_request_sooner_because_of_the_tools_has_paid_no_more_a_request_later() -> None:
+    session = NeverDearer()
+    session.begin(Provider(window=128_000), system=2_000, tools=100_000, client_compacts=False, markers="last")
+    session.images_are_returned(calls=1, count=10, media="photo", repeats=False, result=7_000, tool="computer")
+    session.results_are_large(calls=1, count=7, result=30_000, tool="Read")
+    assert session.on.compactions == 1 and session.off.compactions == 0 and session.lent > 0
+    session.results_are_large(calls=1, count=1, result=30_000, tool="Read")
+    assert session.on.compactions == 1 and session.off.compactions == 1 and session.lent == 0
+
+
+def test_the_same_holds_where_it_compacts_sooner_because_of_what_was_read_back() -> None:
+    session = NeverDearer()
+    session.begin(Provider(window=128_000), system=100_000, tools=8_000, client_compacts=False, markers="top")
+    session.the_model_says_much(count=5, result=2_000, tool="Task", words=15_000)
+    session.the_model_recalls_something(result=30_000, which=18)
+    session.the_model_recalls_something(result=7_000, which=15)
+    session.arguments_are_large(arguments=30_000, count=2, result=7_000, tool="Task")
+    session.images_are_returned(calls=2, count=3, media="document", repeats=False, result=300, tool="Task")
+    assert session.on.recalls and session.on.compactions == 1 and session.off.compactions == 0 and session.lent > 0
+    session.images_are_returned(calls=2, count=1, media="document", repeats=False, result=300, tool="Task")
+    assert session.off.compactions == 1 and session.lent == 0
 
 
 def test_a_policy_that_keeps_no_promise_is_caught() -> None:
