@@ -254,6 +254,14 @@ def test_the_same_holds_where_it_compacts_sooner_because_of_what_was_read_back()
     assert session.off.compactions == 1 and session.lent == 0
 
 
+def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is_afforded() -> None:
+    session = NeverDearer()
+    session.begin(Provider("prefixes", write=1.0), system=8_000, tools=8_000, client_compacts=True, markers="two")
+    session.images_are_returned(calls=1, count=26, media="document", repeats=False, result=300, tool="computer")
+    assert session.on.forced and session.on.compactions == session.off.compactions == 0
+    session.the_client_compacts()
+
+
 def test_a_policy_that_keeps_no_promise_is_caught() -> None:
     with pytest.raises(AssertionError, match="too much"):
         run(Eager, 30, derandomize=True, phases=[Phase.generate])

@@ -22,7 +22,7 @@ Invariants
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
@@ -153,10 +153,12 @@ class BranchCosts:
         shared = self._before.came
         if restores and not situation.cold and (end := self._end_of_results()):
             shared = came - self._transcript.tokens_from(end)
-            ends = [*(each for each in ends if each < end), end]
-            if self._uncounted is not None:  # as it was sent, with what was cut on arrival
-                self._uncounted = self._uncounted._replace(tokens=self._sent_upto(end, sent))
+            if self._uncounted is not None:
+                self._read_changes(known)
+                front = whole if summary != self._summary else None
+                self._uncounted = self._as_sent(self._uncounted, self._sent_upto(end, sent), sent, ends, front)
                 ledger = ledger.after(self._uncounted, situation.profile)
+            ends = [*(each for each in ends if each < end), end]
         client = ClientRequest(came, min(shared, came), not ends, whole, whole)
         is_for_recall = is_between_rounds or self._is_for_recall(len(self._transcript.messages))
         cached = self._sent_upto(ends[-1], sent) if ends else 0
@@ -164,6 +166,20 @@ class BranchCosts:
         self.compacted = None
         self._newest = turns, request
         return Costs(ledger, request, situation.profile, ends)
+
+    def _as_sent(
+        self, viewed: SentRequest, tokens: int, sent: int, ends: Sequence[int], front: int | None
+    ) -> SentRequest:
+        """Return the request that was viewed last as it was sent, with `tokens`: with what was cut on arrival, and with
+        the batch or the summary that was made for it, behind which nothing was cached. `front` are the tokens before
+        the messages, if it was a summary."""
+        changes = self._pending.get(self._transcript.turns, ())
+        old = [self._first_changed(number) for number, _ in changes if self._is_older(number, self._transcript.turns)]
+        cached = viewed.cached if front is None else front
+        if front is None and old:
+            end = last_end(ends, min(old))
+            cached = self._sent_upto(end, sent) if end else 0
+        return viewed._replace(tokens=tokens, cached=min(cached, tokens))
 
     def _end_of_results(self) -> int:
         """Return the number of messages up to the newest result, and with it; 0 without one."""
