@@ -236,9 +236,13 @@ def test_a_client_that_compacts_a_request_sooner_because_of_the_tools_has_paid_n
     session.begin(Provider(window=128_000), system=2_000, tools=100_000, client_compacts=False, markers="last")
     session.images_are_returned(calls=1, count=10, media="photo", repeats=False, result=7_000, tool="computer")
     session.results_are_large(calls=1, count=7, result=30_000, tool="Read")
-    assert session.on.compactions == 1 and session.off.compactions == 0 and session.lent > 0
+    assert session.on.compactions == 1
+    assert session.off.compactions == 0
+    assert session.lent > 0
     session.results_are_large(calls=1, count=1, result=30_000, tool="Read")
-    assert session.on.compactions == 1 and session.off.compactions == 1 and session.lent == 0
+    assert session.on.compactions == 1
+    assert session.off.compactions == 1
+    assert session.lent == 0
 
 
 def test_the_same_holds_where_it_compacts_sooner_because_of_what_was_read_back() -> None:
@@ -249,16 +253,21 @@ def test_the_same_holds_where_it_compacts_sooner_because_of_what_was_read_back()
     session.the_model_recalls_something(result=7_000, which=15)
     session.arguments_are_large(arguments=30_000, count=2, result=7_000, tool="Task")
     session.images_are_returned(calls=2, count=3, media="document", repeats=False, result=300, tool="Task")
-    assert session.on.recalls and session.on.compactions == 1 and session.off.compactions == 0 and session.lent > 0
+    assert session.on.recalls
+    assert session.on.compactions == 1
+    assert session.off.compactions == 0
+    assert session.lent > 0
     session.images_are_returned(calls=2, count=1, media="document", repeats=False, result=300, tool="Task")
-    assert session.off.compactions == 1 and session.lent == 0
+    assert session.off.compactions == 1
+    assert session.lent == 0
 
 
 def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is_afforded() -> None:
     session = NeverDearer()
     session.begin(Provider("prefixes", write=1.0), system=8_000, tools=8_000, client_compacts=True, markers="two")
     session.images_are_returned(calls=1, count=26, media="document", repeats=False, result=300, tool="computer")
-    assert session.on.forced and session.on.compactions == session.off.compactions == 0
+    assert session.on.forced
+    assert session.on.compactions == session.off.compactions == 0
     session.the_client_compacts()
 
 

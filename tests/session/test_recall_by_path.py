@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from keepwhole import MemoryStore, Session, SqliteStore, session
+from keepwhole.canonical.media import TEXT
 from keepwhole.config import Settings, load
 from keepwhole.errors import UsageError
 from keepwhole.store.files import ResultFiles
@@ -340,13 +341,13 @@ def test_a_file_that_is_written_anew_can_be_read_by_its_owner_alone(tmp_path: Pa
 def test_a_file_counts_as_changed_if_it_has_other_bytes_or_is_no_file(tmp_path: Path) -> None:
     files = ResultFiles(str(tmp_path))
     path = Path(files.path_of("s", "trace_1"))
-    assert not files.is_changed("s", "trace_1", [b"one"])
+    assert files.changed_file("s", "trace_1", [b"one"], TEXT, b"{}") is None
     files.lay_out("s", "trace_1", [b"one"])
-    assert not files.is_changed("s", "trace_1", [b"one"])
-    assert files.is_changed("s", "trace_1", [b"two"])
+    assert files.changed_file("s", "trace_1", [b"one"], TEXT, b"{}") is None
+    assert files.changed_file("s", "trace_1", [b"two"], TEXT, b"{}") == str(path)
     path.unlink()
     path.symlink_to(tmp_path / "nowhere")
-    assert files.is_changed("s", "trace_1", [b"one"])
+    assert files.changed_file("s", "trace_1", [b"one"], TEXT, b"{}") == str(path)
 
 
 @pytest.mark.parametrize(("data", "ending"), [(png(640, 480), ".png"), (pdf(2), ".pdf"), (jpeg(900, 800), ".jpg")])

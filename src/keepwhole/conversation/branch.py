@@ -201,7 +201,7 @@ class Branch:
         decision, cut = seen.known.decision
         if decision.rule == CLIENT and seen.came_as(decision):
             return False
-        self.context.lay_out_again(seen.known.result.trace_id, cut)
+        self.context.lay_out_again(seen.known, cut)
         with suppress(StoreError):  # what cannot be read is sent as it came
             self._show(seen, Choice(seen.item.number, decision.rule, cut, 0, decision.strategy))
         return True
@@ -264,10 +264,14 @@ class Branch:
             item.name = item.name or self.context.writer.draw_name(item.media_type)
         return fresh
 
-    def may_hide(self, number: int) -> bool:
-        """Whether what a notice about this result names can be read; where nothing is recorded, nothing need be."""
-        seen = self._results[number]
-        return self.mode != "on" or self.context.lay_out(seen.item, is_recorded=seen.known is not None)
+    def may_hide(self, choice: Choice) -> bool:
+        """Whether what the notice of a choice names can be read; where nothing is recorded, nothing need be."""
+        if self.mode != "on":
+            return True
+        seen = self._results[choice.number]
+        if choice.cut.arguments and not self.context.lay_out_arguments(seen.item, seen.known):
+            return False
+        return self.context.lay_out(seen.item, is_recorded=seen.known is not None)
 
     def is_recorded_or_in(self, number: int, fresh: Collection[int]) -> bool:
         """Whether a result is on record, or will be with the next append."""

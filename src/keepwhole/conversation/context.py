@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from keepwhole.canonical.entry import Result
-from keepwhole.canonical.media import TEXT
 from keepwhole.canonical.utf8 import as_bytes
 from keepwhole.errors import StoreError
 from keepwhole.logs.client_originals import FindOriginal as FindOriginal
@@ -20,6 +19,7 @@ from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item
 from keepwhole.record.arrival import flags_of
 from keepwhole.record.journal import Journal
+from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.protocol import Draft
 from keepwhole.store.stored_text import StoredText
@@ -88,6 +88,17 @@ class BranchContext(NamedTuple):
             return False
         return True
 
+    def lay_out_arguments(self, item: Item, known: KnownResult | None) -> bool:
+        """The same for the file of what a result's own call was given."""
+        given = known.result.arguments if known is not None else item.call.arguments if item.call is not None else None
+        if item.name is None or given is None:
+            return False
+        try:
+            self.writer.links.lay_out_arguments(item.name.trace_id, given)
+        except StoreError:
+            return False
+        return True
+
     def lay_out_summary(self, drafts: Sequence[Draft], items: Iterable[Item]) -> bool:
         """The same for a summary that is about to be recorded, and for every result that it may stand for."""
         for draft in drafts[:1]:
@@ -95,19 +106,23 @@ class BranchContext(NamedTuple):
                 self.writer.links.lay_out(draft.header.trace_id, reader.stream)
         return not drafts or all(self.lay_out(item, is_recorded=True) for item in items)
 
-    def lay_out_again(self, trace_id: str, cut: Cut) -> None:
-        """Write the file that a notice names here too, where another machine has written it, or where it was the file
-        of a session that this one was forked from, which may have been purged."""
-        files = self.writer.links.files
+    def lay_out_again(self, known: KnownResult, cut: Cut) -> None:
+        """Write the files that a notice names here too, where another machine has written them, or where they were
+        those of a session that this one was forked from, which may have been purged."""
+        links, trace_id = self.writer.links, known.result.trace_id
+        files = links.files
         if files is None:
             return
-        fork = self.journal.fork
-        for session in (self.writer.links.session, *(fork.origins if fork is not None else ())):
-            known = self.journal.find(trace_id)
-            path = files.path_of(session, trace_id, known.result.media_type if known is not None else TEXT)
-            if path in cut.above + cut.below and not os.path.exists(path):
+        fork, words = self.journal.fork, cut.above + cut.below
+        for session in (links.session, *(fork.origins if fork is not None else ())):
+            path = files.path_of(session, trace_id, known.result.media_type)
+            if path in words and not os.path.exists(path):
                 with suppress(StoreError):
-                    self.writer.links.lay_out_kept(self.writer.store, trace_id, session)
+                    links.lay_out_kept(self.writer.store, trace_id, session)
+            path = files.arguments_path_of(session, trace_id)
+            if path in words and not os.path.exists(path):
+                with suppress(StoreError):
+                    links.lay_out_arguments(trace_id, known.result.arguments or "", session)
 
 
 def _bytes_of(item: Item) -> Iterable[bytes]:

@@ -20,7 +20,7 @@ from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
 from keepwhole.conversation.scaled_images import plan_scaled
 from keepwhole.errors import Overtaken
-from keepwhole.policies.policy import Policy, Situation
+from keepwhole.policies.policy import Choice, Policy, Situation
 from keepwhole.wire import dialects
 from keepwhole.wire.request_body import RequestBody, read_request
 
@@ -99,8 +99,8 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
         situation = situation._replace(frozen=True)
     recorded_now = {item.number for item in (without_repeats(fresh) if branch.mode == "on" else fresh)}
 
-    def may_age(number: int) -> bool:
-        return branch.is_recorded_or_in(number, recorded_now) and branch.may_hide(number)
+    def may_age(choice: Choice) -> bool:
+        return branch.is_recorded_or_in(choice.number, recorded_now) and branch.may_hide(choice)
 
     situated = partial(branch.summary.with_margin, situation)
     scaled = plan_scaled(transcript, branch.kept_before_items if largest else (), largest)

@@ -27,8 +27,8 @@ _RESTORED_SHARE = 0.9
 """Of the window that restored results may fill, the answer included."""
 _RESTORED_MARGIN = MARGINS["data"]
 
-MayHide = Callable[[int], bool]
-"""Whether a result may be shown otherwise than whole: what its notice will name can be read."""
+MayHide = Callable[[Choice], bool]
+"""Whether a result may be shown as a choice says, and not whole: what its notice will name can be read."""
 
 
 class Plan(NamedTuple):
@@ -67,7 +67,7 @@ def plan_arrivals(
         for choice in chosen
         if not is_recall_answer(transcript.items[choice.number])
         and not (is_alone and choice.rule in REPEATS)
-        and may_hide(choice.number)
+        and may_hide(choice)
     }
 
 
@@ -92,7 +92,7 @@ def plan_batch(
             for choice in policy.age(transcript, held, situated(held))
             if found.get(choice.number) != choice
             and not _is_new_recall_answer(transcript, items[choice.number])
-            and may_age(choice.number)
+            and may_age(choice)
         ]
         if not more:
             break

@@ -10,7 +10,7 @@ read back. Never cut are the arguments of a call
 - that failed: the next try is written from them;
 - whose arguments are not on record as the messages have them, or stand beside signed reasoning of the turn that goes
   on (`Item.changes_arguments`);
-- whose result is read back from files, which do not have the arguments, was cut by the client itself, or is an image.
+- whose result was cut by the client itself, or is an image.
 """
 
 from keepwhole.models.tokens import estimate
@@ -49,7 +49,7 @@ class OldArguments:
         cuts = long_arguments(item.call.arguments)
         if not cuts or item.original is not None or item.media is not None:
             return _NOTHING
-        if item.name is None or not item.name.way.arguments():
+        if item.name is None:
             return _NOTHING
         if is_error_text(item.text, item.is_error) or not self._transcript.leads_its_call(item):
             return _NOTHING

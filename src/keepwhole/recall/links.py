@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole.canonical.media import TEXT
+from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.recall.selection import SelectedUnit
 from keepwhole.store.files import ResultFiles
@@ -31,7 +32,8 @@ class RecallLinks(NamedTuple):
             return None
         if self.files is None:
             return RecallLink(artifact_id, reader="keepwhole")
-        return RecallLink(artifact_id, self.files.path_of(self.session, trace_id, media_type), self.reader)
+        file = self.files.path_of(self.session, trace_id, media_type)
+        return RecallLink(artifact_id, file, self.reader, self.files.arguments_path_of(self.session, trace_id))
 
     def lay_out(self, trace_id: str, chunks: Callable[[], Iterable[bytes]], media_type: str = TEXT) -> None:
         """Write the file of a result, if links go to files. `NotStored` where that fails: no notice may name it."""
@@ -47,6 +49,11 @@ class RecallLinks(NamedTuple):
             raise NotFound(f"Session `{self.session}` has no result `{trace_id[:80]}`.")
         with store.open(body_of(row)) as reader:
             self.files.lay_out(folder or self.session, trace_id, reader.stream(), result_of(row).media_type)
+
+    def lay_out_arguments(self, trace_id: str, arguments: str, folder: str | None = None) -> None:
+        """Write the file of what a result's own call was given, if links go to files. `NotStored` where that fails."""
+        if self.files is not None:
+            self.files.lay_out_arguments(folder or self.session, trace_id, encode(arguments)[0])
 
     def with_link(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
         """Return the unit with its link. Its file is written first; where that fails the link is a command."""

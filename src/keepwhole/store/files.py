@@ -1,4 +1,5 @@
-"""`ResultFiles`: copies of results as read-only files, for agents that read files on the same machine.
+"""`ResultFiles`: copies of results, and of what their calls were given, as read-only files, for agents that read files
+on the same machine.
 
 Owns: 0400 files in 0700 folders, durable before a notice names one, deleted with their session.
 Must not know: rows and blobs. A copy that is changed or deleted does not affect the record. No id becomes a path: names
@@ -29,6 +30,7 @@ _EXTENSIONS = {
 }
 """How the names of files end that agents open by their ending; anything else is read as text."""
 _PLAIN = ".txt"
+_ARGUMENTS = ".arguments.json"
 
 
 class ResultFiles:
@@ -42,15 +44,25 @@ class ResultFiles:
         """Return the path of a result's file, whether it exists or not."""
         return os.path.join(self._folder(session), _digest(trace_id) + _EXTENSIONS.get(media_type, _PLAIN))
 
+    def arguments_path_of(self, session: str, trace_id: str) -> str:
+        """Return the path of the file of what a result's own call was given, whether it exists or not."""
+        return os.path.join(self._folder(session), _digest(trace_id) + _ARGUMENTS)
+
     def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes], media_type: str = TEXT) -> None:
         """Write a result to its file; durable on return. Raises `NotStored` if that fails.
 
         A file that exists is compared the first time, and written anew if it was changed.
         """
-        path = self.path_of(session, trace_id, media_type)
+        self._lay_out(self.path_of(session, trace_id, media_type), chunks)
+
+    def lay_out_arguments(self, session: str, trace_id: str, arguments: bytes) -> None:
+        """Write what a result's own call was given to its file, in the same way."""
+        self._lay_out(self.arguments_path_of(session, trace_id), (arguments,))
+
+    def _lay_out(self, path: str, chunks: Iterable[bytes]) -> None:
         if path in self._there and _is_file(path):
             return
-        folder = self._folder(session)
+        folder = os.path.dirname(path)
         try:
             make_folder(folder)
             if os.path.islink(folder):
@@ -63,21 +75,24 @@ class ResultFiles:
                 sync_folder(folder)  # its writer may have been killed before the name was on the disk
         except OSError as error:
             raise NotStored(
-                f"`{path}` could not be written ({error.strerror}), so the result is shown whole. Free space, or set "
+                f"`{path}` could not be written ({error.strerror}), so nothing is left out. Free space, or set "
                 "`recall` to `tools`."
             ) from error
         self._there.add(path)
 
-    def is_changed(self, session: str, trace_id: str, chunks: Iterable[bytes], media_type: str = TEXT) -> bool:
-        """Return whether a result has a file with other bytes than these."""
-        path = self.path_of(session, trace_id, media_type)
-        if not _is_file(path):
-            return os.path.lexists(path)
-        return _unless_same(path, chunks) is not None
+    def changed_file(
+        self, session: str, trace_id: str, chunks: Iterable[bytes], media_type: str, arguments: bytes
+    ) -> str | None:
+        """Return the path of a file of a result that has other bytes than these; None where there is none."""
+        wanted = (
+            (self.path_of(session, trace_id, media_type), chunks),
+            (self.arguments_path_of(session, trace_id), (arguments,)),
+        )
+        return next((path for path, bytes_of_it in wanted if _is_changed(path, bytes_of_it)), None)
 
     def remove_one(self, session: str, trace_id: str) -> None:
-        """Delete the file of a result, if there is one, whatever it is."""
-        for ending in (_PLAIN, *_EXTENSIONS.values()):
+        """Delete the files of a result, if there are any, whatever they are."""
+        for ending in (_PLAIN, _ARGUMENTS, *_EXTENSIONS.values()):
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(self._folder(session), _digest(trace_id) + ending))
 
@@ -114,6 +129,11 @@ def remove_file(path: str, is_wanted: Callable[[bytes], bool]) -> bool:
 
 def _digest(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _is_changed(path: str, chunks: Iterable[bytes]) -> bool:
+    """Return whether there is something else at a path than a file with these bytes."""
+    return _unless_same(path, chunks) is not None if _is_file(path) else os.path.lexists(path)
 
 
 def _unless_same(path: str, chunks: Iterable[bytes]) -> Iterator[bytes] | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from keepwhole.canonical.body import digest_of, measure
 from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request, Result
+from keepwhole.canonical.utf8 import encode
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
 from keepwhole.store.protocol import (
@@ -118,8 +119,9 @@ def _check(store: Store, row: Row, entry: Entry) -> None:
         _check_view(store, row, header, body)
     elif isinstance(header, Result) and isinstance(store, HasResultFiles):
         with store.open(body) as reader:
-            if store.files.is_changed(row.session, row.trace_id, reader.stream(), header.media_type):
-                path = store.files.path_of(row.session, row.trace_id, header.media_type)
+            arguments = encode(header.arguments or "")[0]
+            path = store.files.changed_file(row.session, row.trace_id, reader.stream(), header.media_type, arguments)
+            if path is not None:
                 raise KeepwholeError(f"its copy for reading, `{path}`, was changed; delete that file")
 
 

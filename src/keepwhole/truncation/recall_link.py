@@ -21,6 +21,8 @@ class RecallLink(Value):
     file: str = ""
     reader: Reader = "get_artifact"
     """`get_artifact`; `Read`, `read` and `read_file` as coding agents have them; a shell; or the command line."""
+    arguments_file: str = ""
+    """The file of what the result's own call was given, where results are read from files."""
 
     def whole(self) -> str:
         """The call that reads all of it.
@@ -54,12 +56,15 @@ class RecallLink(Value):
         return self._bytes(first + 1, last - first)
 
     def arguments(self) -> str:
-        """The call that reads what the result's own call was given; empty where files are read, which do not have it.
+        """The call that reads what the result's own call was given. Of files a shell reads it, whatever the reader:
+        arguments are mostly one line of JSON, and file tools cut long lines.
 
         >>> RecallLink("art_1_x").arguments()
         'get_artifact(id="art_1_x", part="arguments")'
+        >>> RecallLink("art_1_x", "/f.txt", "Read", "/f.arguments.json").arguments()
+        'cat /f.arguments.json'
         """
-        return "" if self.file else self._call(part="arguments")
+        return f"cat {shlex.quote(self.arguments_file)}" if self.file else self._call(part="arguments")
 
     def longest(self, chars: int) -> str:
         """A call at least as long as any for a text of `chars` characters."""

@@ -6,8 +6,11 @@ import json
 import pytest
 
 from keepwhole import Session, SqliteStore
+from keepwhole.config import Settings
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from tests.apps.cli.cli import Cli
+from tests.conversation.argument_agents import WritingAgent
+from tests.conversation.test_old_arguments import OLD, cut_calls, sent_after
 
 HOSTILE = "\x1b[2J\x07é" * 90
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": HOSTILE}]}, ensure_ascii=False).encode()
@@ -54,6 +57,17 @@ def test_a_request_is_printed_byte_for_byte_and_so_is_its_response(cli: Cli, ids
     told = cli.json("sent", ids[1], "--session", "work")
     assert base64.b64decode(told["body"]) == BODY
     assert told["requests"][0]["request"]["trace_id"] == ids[1]
+
+
+def test_a_request_with_cut_arguments_is_printed_as_it_was_sent(cli: Cli) -> None:
+    home = str(cli.folder / "home")
+    settings = Settings(home=home, policy="auto", auto=OLD, recall="path")
+    session = Session("work", store=SqliteStore(home), settings=settings, workspace=str(cli.folder))
+    body = sent_after(WritingAgent("anthropic"), session, 20)
+    assert cut_calls(body)
+    id = RequestLog(session).add(body, RequestFacts("anthropic", "a-model"))
+    session.close()
+    assert cli("sent", str(id)).stdout == body
 
 
 def test_a_terminal_acts_on_nothing_in_a_request(cli: Cli, ids: tuple[str, str]) -> None:
