@@ -54,7 +54,7 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     is_round, restores = view.mode.is_between_rounds, view.mode.restores
     costs = branch.costs.before(summarized, whole, branch.known, summary, is_between_rounds=is_round, restores=restores)
     branch.costs.charge(view.shortfall, situation, branch.context.max_loss)
-    situation = situation._replace(costs=costs)
+    situation = situation._replace(costs=costs._replace(summarized=branch.summary.tokens_left(situation)))
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided
         _arrive_and_age(branch, view, situation)
     branch.count_unstored()

@@ -149,6 +149,11 @@ class BranchSummary:
         self.find()
         return len(drafts) // 2
 
+    def tokens_left(self, situation: Situation) -> tuple[int, int]:
+        """The tokens that would be sent with a summary of all but the last steps, and of all but the newest."""
+        beside = situation.overhead + _most_tokens(situation.window)
+        return beside + self._tokens_of_steps(_KEPT_STEPS), beside + self._tokens_of_steps(1)
+
     def cut_back(self, length: int) -> None:
         """Forget all messages from `length` on."""
         del self._digests[length + 1 :]

@@ -182,6 +182,8 @@ class Costs(NamedTuple):
     profile: Profile
     ends: Sequence[int] = ()
     """Numbers of messages of the prefixes that the cache has."""
+    summarized: Sequence[int] = ()
+    """Tokens that would be sent with a summary in place of all but the last steps, or but the newest."""
 
     def budget(self, share: float) -> float:
         """Return what a batch may cost so that the conversation costs at most `share` more than unmanaged."""
@@ -198,13 +200,16 @@ class Costs(NamedTuple):
         tokens = min(self.request.tokens, sent)
         request = self.request._replace(tokens=tokens, cached=min(tokens, self.request.cached))
         ahead = self.ledger.after(request, self.profile)
+        return self._is_summary_due(ahead, ahead.budget(share), tokens, left, share)
+
+    def _is_summary_due(self, ahead: Ledger, budget: float, tokens: int, left: int, share: float) -> bool:
         over = tokens - ahead.client.size
         if not ahead.client.compactions or over <= share * ahead.client.size:
             return False
         read = self.profile.read
         rewrite, saved = self.profile.write * left, read * (tokens - left)
         due = rewrite + summary_cost(self.profile, tokens) + read * over
-        return ahead.budget(share) < due and rewrite <= REQUESTS_TO_PAY * saved
+        return budget < due and rewrite <= REQUESTS_TO_PAY * saved
 
     def affords_to_carry(self, tokens: int, share: float) -> bool:
         """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""
@@ -224,11 +229,22 @@ class Costs(NamedTuple):
     def affords_batch(self, share: float) -> Callable[[int, int], bool]:
         """Return whether a batch may be made, as a function of what `of_batch` is given.
 
-        Enough must be left to read something of it back once: the request is sent once more, all of it cached.
+        Enough must be left to read something of it back once: the request is sent once more, all of it cached. And so
+        much that no summary is due right after it, which would leave out what the batch has just left out.
         """
-        budget, read = self.budget(share), self.profile.read
-        once = read * self.request.tokens + OUT * RECALL_TOKENS
-        return lambda behind, freed: self.of_batch(behind, freed) + once - read * freed <= budget
+        ahead, read = self.ledger.after(self.request, self.profile), self.profile.read
+        budget, tokens = ahead.budget(share), self.request.tokens
+        once = read * tokens + OUT * RECALL_TOKENS
+
+        def affords(behind: int, freed: int) -> bool:
+            cost = self.of_batch(behind, freed)
+            if cost + once - read * freed > budget:
+                return False
+            return not any(
+                self._is_summary_due(ahead, budget - cost, tokens - freed, left, share) for left in self.summarized
+            )
+
+        return affords
 
     def of_batch(self, behind: int, freed: int) -> float:
         """Return what a batch costs more now than sending the same without it.

@@ -12,7 +12,8 @@ from keepwhole.config import Settings
 from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.store.protocol import result_of
 from tests.apps.proxy.proxy_server import DIALECTS
-from tests.apps.proxy.screenshots import MODELS, Loop, LoopResult
+from tests.apps.proxy.screenshots import MODELS, Loop, LoopResult, request_body
+from tests.build import in_memory
 from tests.upstream.pictures import pictures_in
 from tests.upstream.spelling import Dialect
 
@@ -113,3 +114,20 @@ def test_a_small_window_is_held(dialect: Dialect, tmp_path: Path) -> None:
     assert not on.refused
     assert max(on.sizes) <= 32_000 < 30 * 1_800
     check_record(tmp_path, loop, 30)
+
+
+def test_no_summary_follows_right_after_a_batch_that_the_window_forced() -> None:
+    loop, model = Loop("anthropic", script=1_500), MODELS["anthropic"]
+    profile = {"window": 100_000, "images": "claude", "read": 0.1}
+    auto = CAREFUL.replace(arguments="old")
+    session = in_memory(settings=Settings(home="unused", models={model: profile}, auto=auto))
+    decided: list[int] = []
+    compacted: list[int] = []
+    for number in range(46):
+        loop.step(number)
+        account = session.projection(json.dumps(request_body("anthropic", loop.messages)).encode()).account
+        decided.append(account.new_decisions)
+        compacted.append(account.compacted)
+    summaries = [at for at in range(1, 46) if compacted[at] > compacted[at - 1]]
+    assert summaries
+    assert all(decided[at - 1] == 0 for at in summaries)
