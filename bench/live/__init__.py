@@ -1,0 +1,1 @@
+"""Live proof: seeded tasks for agents, with and without Keepwhole; tasks solved and dollars paid."""

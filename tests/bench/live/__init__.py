@@ -1,0 +1,1 @@
+"""Tests of the live proof, without a model."""
