@@ -1,0 +1,140 @@
+"""Scripted models that know the plan of a task, and answer only from what the request contains.
+
+Owns: the two oracles. Must not know: how a proxy hides things, but for the grammar of its notices.
+
+Theory of operation. An oracle gets the body of a request, in any dialect, and nothing else. It finds the task by its
+id, and the step by its own words (`Step 7.`). Where the next call or the answer needs a fact, it looks for it in the
+results that the request shows. Where none shows it:
+
+    PlanOracle     knows which call told it, and makes the calls that the notice in that result prints, as printed, one
+                   after another, then those that their answers print; a bare `[Artifact: id]` is read whole
+    BlindOracle    does not know which: it does the same for results in which its call, the text that is left or a
+                   notice has the words that it looks for
+
+Where nothing leads on, the answer is "unknown". Neither runs a tool of the task again, and neither tires, misreads or
+forgets: what they solve is an upper bound of what a model solves, and what they spend a lower bound.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bench.live.families import make_task
+from bench.live.picture import read_comment
+from bench.live.task import Fact, Task
+from bench.live.wires.wire import Json
+from keepwhole.recall.names import NAMES
+from keepwhole.testing import PrintedCall, printed_calls
+from tests.apps.proxy.agent_model import Turn, offered, turns_of
+from tests.upstream.pictures import pictures_in
+from tests.upstream.prompt import strings_in
+from tests.upstream.spelling import Part, Text, Tool
+
+_TASK = re.compile(r"\bTask (\w+-\d+-\w+)\.")
+_STEP = re.compile(r"Step (\d+)\.$")
+_POINTER = re.compile(r"(?<!\[quoted\] )\[Artifact: (art_\d+_\w+)\]")
+_MOST_READS = 40
+"""Reads for the facts of one step, after which an oracle gives up."""
+
+
+class _Shown(NamedTuple):
+    """A call and what the request shows of its result."""
+
+    tool: str
+    arguments: Json
+    text: str
+
+
+class PlanOracle:
+    """Knows the plan, and which result tells each fact."""
+
+    def __call__(self, body: Json) -> list[Part]:
+        """Return what the model says to a request."""
+        task = _task_in(body)
+        turns = turns_of(body)
+        at = max((int(found[1]) for turn in turns if (found := _STEP.search(turn.text))), default=-1) + 1
+        step = task.plan[at] if at < len(task.plan) else None
+        needed = step.needs(task.facts) if step else task.needed
+        pictures = "\n".join(_pictured(body)) if any(task.facts[name].is_pictured for name in needed) else ""
+        values: dict[str, str] = {}
+        for name in needed:
+            fact = task.facts[name]
+            value = fact.read(pictures) if fact.is_pictured else self.find(task, turns, fact)
+            if value is None:
+                read = self._next_read(task, turns, fact, offered(body))
+                return [Text(f"I need {fact.sought}."), read] if read else [Text("ANSWER: unknown")]
+            values[name] = value
+        if step is None:
+            return [Text(f"ANSWER: {task.answer(values)}")]
+        return [Text(f"Step {at}."), Tool(step.tool, step.filled(values))]
+
+    def find(self, task: Task, turns: list[Turn], fact: Fact) -> str | None:
+        """Return a fact that the call shows which tells it, or what was read back of that."""
+        return next(filter(None, (fact.read(shown.text) for shown in self._sources(task, turns, fact))), None)
+
+    def _next_read(self, task: Task, turns: list[Turn], fact: Fact, tools: set[str]) -> Tool | None:
+        """Return the next call that may show a fact: one that is printed, offered, and not made before."""
+        made = [(shown.tool, shown.arguments) for shown in _shown_in(turns) if shown.tool in NAMES]
+        newest = max((at for at, turn in enumerate(turns) if _STEP.search(turn.text)), default=-1)
+        if len(turns) - newest > _MOST_READS:
+            return None
+        for shown in self._sources(task, turns, fact):
+            for name, arguments in _calls_to_read(shown.text):
+                if name in tools and name in NAMES and (name, arguments) not in made:
+                    return Tool(name, arguments)
+        return None
+
+    def _sources(self, task: Task, turns: list[Turn], fact: Fact) -> Iterator[_Shown]:
+        """Yield the results that may tell a fact, and after each what was read back of it."""
+        everything = list(_shown_in(turns))
+        for shown in everything:
+            if shown.tool not in NAMES and self.may_tell(task, shown, fact):
+                yield shown
+                names = set(_POINTER.findall(shown.text)) | {
+                    str(call.arguments.get("id")) for call in printed_calls(shown.text)
+                }
+                yield from (one for one in everything if one.tool in NAMES and one.arguments.get("id") in names)
+
+    def may_tell(self, task: Task, shown: _Shown, fact: Fact) -> bool:
+        """Return whether a call is the one of the plan that tells a fact."""
+        step = task.plan[fact.step]
+        fixed = {key: given for key, given in step.arguments.items() if "{" not in given}
+        return shown.tool == step.tool and all(shown.arguments.get(key) == given for key, given in fixed.items())
+
+
+class BlindOracle(PlanOracle):
+    """Knows the plan, but not which result tells a fact: it reads back what names the words that it looks for."""
+
+    def may_tell(self, task: Task, shown: _Shown, fact: Fact) -> bool:
+        """Return whether a call, or what is shown of its result, names what is looked for."""
+        return fact.sought in shown.text or any(fact.sought in str(given) for given in shown.arguments.values())
+
+
+ORACLES: dict[str, Callable[[Json], list[Part]]] = {"plan": PlanOracle(), "blind": BlindOracle()}
+
+
+def _task_in(body: Json) -> Task:
+    found = next(filter(None, map(_TASK.search, strings_in(body.get("messages", body.get("input"))))), None)
+    if found is None:
+        raise LookupError("no task is named in the request")
+    return make_task(found[1])
+
+
+def _shown_in(turns: list[Turn]) -> Iterator[_Shown]:
+    """Yield every call with what is shown of its result, the oldest first."""
+    for turn in turns:
+        for call_id, tool, arguments in turn.calls:
+            yield _Shown(tool, arguments, turn.results.get(call_id, ""))
+
+
+def _calls_to_read(text: str) -> list[PrintedCall]:
+    """Return the calls that a text prints; for an artifact that it only names, the call that reads it whole."""
+    calls = printed_calls(text)
+    return calls or [PrintedCall("get_artifact", {"id": name}) for name in _POINTER.findall(text)]
+
+
+def _pictured(body: Json) -> Iterator[str]:
+    """Yield what the images in a request say."""
+    for _, data in pictures_in(body.get("messages", body.get("input"))):
+        yield read_comment(base64.b64decode(data))

@@ -1,0 +1,67 @@
+"""What every dialect of the agent must be able to do."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from bench.live.task import Returned, Tool
+
+Json: TypeAlias = dict[str, Any]
+MAX_TOKENS = 4_000
+"""Most tokens of one answer."""
+
+
+class Asked(NamedTuple):
+    """What a conversation begins with."""
+
+    model: str
+    system: str
+    prompt: str
+    tools: Sequence[Tool]
+
+
+class Call(NamedTuple):
+    """A call that a model makes."""
+
+    id: str
+    tool: str
+    arguments: Json
+
+
+class Wire(Protocol):
+    """One conversation in one dialect."""
+
+    path: str
+    host: str
+    """Where the provider is asked."""
+    key: str
+    """The variable of the environment that has the key."""
+
+    def __init__(self, asked: Asked) -> None: ...
+
+    def request(self) -> Json:
+        """Return the body of the next request."""
+        ...
+
+    def read(self, body: Json) -> tuple[str, list[Call]]:
+        """Add an answer to the conversation; return its words and its calls."""
+        ...
+
+    def add(self, results: Sequence[tuple[Call, Returned]]) -> None:
+        """Add the results of all calls of an answer."""
+        ...
+
+    @staticmethod
+    def headers(key: str) -> dict[str, str]:
+        """Return the headers with which a provider is asked."""
+        ...
+
+    @staticmethod
+    def called(body: Json) -> list[str]:
+        """Return the names of the tools that an answer calls."""
+        ...
+
+
+def schema(tool: Tool) -> Json:
+    """Return the parameters of a tool as JSON Schema."""
+    properties = {name: {"type": "string"} for name in tool.parameters}
+    return {"type": "object", "properties": properties, "required": list(tool.parameters)}
