@@ -11,7 +11,7 @@ proxy:URL               any proxy, whose upstream is the meter (`--meter-port`)
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ class Arm(NamedTuple):
 
 
 @contextmanager
-def open_arm(name: str, meter: str, dialect: str, length: str) -> Iterator[Arm]:
+def open_arm(name: str, meter: str, dialect: str, length: str) -> Generator[Arm]:
     """Make an arm ready whose requests reach the provider through the meter at this URL."""
     kind, _, given = name.partition(":")
     if kind == "keepwhole":

@@ -24,7 +24,7 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,7 +60,7 @@ class RunBill:
     """Seconds between tries."""
     unknown: int = 0
     """Requests whose bill is not known, charged at the most they can cost."""
-    called: dict[str, int] = field(default_factory=dict)
+    called: dict[str, int] = field(default_factory=dict[str, int])
     """How often the model called each tool, those that only a proxy offers too."""
 
 
@@ -93,6 +93,7 @@ class Meter:
         """Send a request to the provider, if the budget has room for it, and count what it costs."""
         found = RUN.search(data)
         bill = self.bills[found[1].decode() if found else ""]
+        reply: _Reply | None = None
         for attempt in range(_TRIES):
             reserved = self.provider.prices.worst(data, MAX_TOKENS)
             if not self.budget.reserve(reserved):
@@ -180,7 +181,7 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serve_meter(provider: Provider, budget: Budget, port: int = 0) -> Iterator[Meter]:
+def serve_meter(provider: Provider, budget: Budget, port: int = 0) -> Generator[Meter]:
     """Serve a meter on loopback while it is needed."""
     meter = Meter(provider, budget)
     server = _Server(("127.0.0.1", port), type("Handler", (_Handler,), {"meter": meter}))

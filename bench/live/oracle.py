@@ -8,8 +8,8 @@ results that the request shows. Where none shows it:
 
     PlanOracle     knows which call told it, and makes the calls that the notice in that result prints, as printed, one
                    after another, then those that their answers print; a bare `[Artifact: id]` is read whole
-    BlindOracle    does not know which: it does the same for results in which its call, the text that is left or a
-                   notice has the words that it looks for
+    BlindOracle    does not know which: it does the same only for results whose call, text or notice names what it looks
+                   for, as a request for `report-3` or a line with `INC-4471` does
 
 Where nothing leads on, the answer is "unknown". Neither runs a tool of the task again, and neither tires, misreads or
 forgets: what they solve is an upper bound of what a model solves, and what they spend a lower bound.
@@ -70,8 +70,8 @@ class PlanOracle:
         return [Text(f"Step {at}."), Tool(step.tool, step.filled(values))]
 
     def find(self, task: Task, turns: list[Turn], fact: Fact) -> str | None:
-        """Return a fact that the call shows which tells it, or what was read back of that."""
-        return next(filter(None, (fact.read(shown.text) for shown in self._sources(task, turns, fact))), None)
+        """Return a fact from the newest result of the call that tells it, or from what was read back of it."""
+        return next(filter(None, (fact.read(shown.text) for shown in _sources(turns, _teller(task, fact)))), None)
 
     def _next_read(self, task: Task, turns: list[Turn], fact: Fact, tools: set[str]) -> Tool | None:
         """Return the next call that may show a fact: one that is printed, offered, and not made before."""
@@ -79,36 +79,25 @@ class PlanOracle:
         newest = max((at for at, turn in enumerate(turns) if _STEP.search(turn.text)), default=-1)
         if len(turns) - newest > _MOST_READS:
             return None
-        for shown in self._sources(task, turns, fact):
+        for shown in _sources(turns, self.leads_to(task, fact)):
             for name, arguments in _calls_to_read(shown.text):
                 if name in tools and name in NAMES and (name, arguments) not in made:
                     return Tool(name, arguments)
         return None
 
-    def _sources(self, task: Task, turns: list[Turn], fact: Fact) -> Iterator[_Shown]:
-        """Yield the results that may tell a fact, and after each what was read back of it."""
-        everything = list(_shown_in(turns))
-        for shown in everything:
-            if shown.tool not in NAMES and self.may_tell(task, shown, fact):
-                yield shown
-                names = set(_POINTER.findall(shown.text)) | {
-                    str(call.arguments.get("id")) for call in printed_calls(shown.text)
-                }
-                yield from (one for one in everything if one.tool in NAMES and one.arguments.get("id") in names)
-
-    def may_tell(self, task: Task, shown: _Shown, fact: Fact) -> bool:
-        """Return whether a call is the one of the plan that tells a fact."""
-        step = task.plan[fact.step]
-        fixed = {key: given for key, given in step.arguments.items() if "{" not in given}
-        return shown.tool == step.tool and all(shown.arguments.get(key) == given for key, given in fixed.items())
+    def leads_to(self, task: Task, fact: Fact) -> Callable[[_Shown], bool]:
+        """Return what tells whether a fact is to be looked for in what a result hides: it is the one that told it."""
+        return _teller(task, fact)
 
 
 class BlindOracle(PlanOracle):
-    """Knows the plan, but not which result tells a fact: it reads back what names the words that it looks for."""
+    """Knows the plan, but reads back only where a call, a text or a notice names what it looks for."""
 
-    def may_tell(self, task: Task, shown: _Shown, fact: Fact) -> bool:
-        """Return whether a call, or what is shown of its result, names what is looked for."""
-        return fact.sought in shown.text or any(fact.sought in str(given) for given in shown.arguments.values())
+    def leads_to(self, task: Task, fact: Fact) -> Callable[[_Shown], bool]:
+        """Return what tells whether a call, or what is shown of its result, names what is looked for."""
+        return lambda shown: (
+            fact.sought in shown.text or any(fact.sought in str(one) for one in shown.arguments.values())
+        )
 
 
 ORACLES: dict[str, Callable[[Json], list[Part]]] = {"plan": PlanOracle(), "blind": BlindOracle()}
@@ -126,6 +115,24 @@ def _shown_in(turns: list[Turn]) -> Iterator[_Shown]:
     for turn in turns:
         for call_id, tool, arguments in turn.calls:
             yield _Shown(tool, arguments, turn.results.get(call_id, ""))
+
+
+def _teller(task: Task, fact: Fact) -> Callable[[_Shown], bool]:
+    """Return what tells whether a call is the one of the plan that tells a fact."""
+    step = task.plan[fact.step]
+    fixed = {key: given for key, given in step.arguments.items() if "{" not in given}
+    return lambda shown: shown.tool == step.tool and all(shown.arguments.get(key) == fixed[key] for key in fixed)
+
+
+def _sources(turns: list[Turn], is_wanted: Callable[[_Shown], bool]) -> Iterator[_Shown]:
+    """Yield the results that are wanted, the newest first, and after each what was read back of it."""
+    everything = list(_shown_in(turns))
+    for shown in reversed(everything):
+        if shown.tool not in NAMES and is_wanted(shown):
+            named = {str(call.arguments.get("id")) for call in printed_calls(shown.text)}
+            named.update(_POINTER.findall(shown.text))
+            yield shown
+            yield from (one for one in everything if one.tool in NAMES and one.arguments.get("id") in named)
 
 
 def _calls_to_read(text: str) -> list[PrintedCall]:

@@ -1,6 +1,6 @@
 """A provider on loopback whose model is an oracle: it bills as the real ones do, and refuses what they refuse."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import cast
 
@@ -17,7 +17,7 @@ _CLEARED = "[Old tool result content cleared]"
 
 
 @contextmanager
-def serve_oracle(name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict) -> Iterator[Upstream]:
+def serve_oracle(name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict) -> Generator[Upstream]:
     """Serve an oracle under the prices and the window of a model; it sees requests as `change` makes them."""
     profile, oracle = profile_for(model), ORACLES[name]
     kind = TILLS[cast("Dialect", dialect)]

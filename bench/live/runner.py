@@ -39,6 +39,8 @@ class Plan(NamedTuple):
     repeats: int = 1
     order_seed: int = 1
     jobs: int = 1
+    oracle: str = ""
+    """The oracle that takes the place of the model."""
 
 
 class Due(NamedTuple):
@@ -80,7 +82,9 @@ def run_all(
     done = {
         (row["task"], row["arm"], row["repeat"])
         for row in read_rows(out)
-        if row["model"] == plan.model and row["dialect"] == provider.dialect and row["outcome"] != UNFINISHED
+        if (row["model"], row["oracle"]) == (plan.model, plan.oracle)
+        and row["dialect"] == provider.dialect
+        and row["outcome"] != UNFINISHED
     }
     due = [run for run in due_runs(plan) if run not in done]
     if not due:
@@ -102,7 +106,7 @@ def _run_due(
     def one(run: Due) -> Json | None:
         if stopped.is_set():
             return None
-        row = make_run(run, plan.model, arms[run.arm], meter)
+        row = {**make_run(run, plan.model, arms[run.arm], meter), "oracle": plan.oracle}
         if row["outcome"] == UNFINISHED:
             stopped.set()
         with lock, out.open("a", encoding="utf-8") as file:

@@ -65,7 +65,7 @@ def make(task_id: str, seed: int, length: str) -> Task:
         begin,
         (Step("run_command", {"command": command}), *reads, end),
         {
-            "token": Fact(0, f"release token of {incident}", rf"release token of {incident}: (\S+)"),
+            "token": Fact(0, incident, rf"release token of {incident}: (\S+)"),
             "service": Fact(1 + guilty, "root cause", r"root cause: service (\S+)"),
             "confirmation": Fact(len(reads) + 1, "confirmation", r"confirmation: (\S+)"),
         },

@@ -41,8 +41,8 @@ def make(task_id: str, seed: int, length: str) -> Task:
     for number, name in enumerate(names):
         steps.append(Step("fetch_report", {"name": name, "ticket": "none"}))
         steps.append(Step("fetch_report", {"name": name, "ticket": f"{{ticket_{number}}}"}))
-        facts[f"ticket_{number}"] = Fact(2 * number, f"ticket of {name}", rf"ticket of {name}: (\S+)")
-        facts[f"code_{number}"] = Fact(2 * number + 1, f"code of {name}", rf"code of {name} is (\w+)\.")
+        facts[f"ticket_{number}"] = Fact(2 * number, name, rf"ticket of {name}: (\S+)")
+        facts[f"code_{number}"] = Fact(2 * number + 1, name, rf"code of {name} is (\w+)\.")
     needed = tuple(f"code_{number}" for number in range(len(names)))
     return Task(
         task_id,

@@ -48,10 +48,7 @@ def make(task_id: str, seed: int, length: str) -> Task:
         steps.append(Step("read_file", {"path": _PATH}))
         steps.append(Step("edit_file", {"path": _PATH, "seal": f"{{seal_{number}}}", "line": line}))
     steps.append(Step("read_file", {"path": _PATH}))
-    facts = {
-        f"seal_{number}": Fact(2 * number, f"revision {number} seal", rf"revision {number} seal (\w+)")
-        for number in range(edits + 1)
-    }
+    facts = {f"seal_{number}": Fact(2 * number, _PATH, rf"revision {number} seal (\w+)") for number in range(edits + 1)}
     return Task(
         task_id,
         prompt_of(task_id, words),
