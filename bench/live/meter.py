@@ -168,6 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         self.send_header("content-type", reply.headers.get("content-type", "application/json"))
         self.send_header("content-length", str(len(reply.data)))
+        self.send_header("connection", "close")  # a proxy must not go on with a meter that has ended
         self.end_headers()
         self.wfile.write(reply.data)
 
