@@ -2,8 +2,8 @@
 
 Runs seeded tasks with an agent in each arm and writes a line of JSON for each run (`--out`) and a page beside it. Where
 the file has runs already, only those that are missing are made. The key is read from the environment
-(ANTHROPIC_API_KEY or OPENAI_API_KEY) and goes to the provider alone. With `--oracle plan` or `--oracle blind` a script
-takes the place of the provider, and nothing is paid.
+(ANTHROPIC_API_KEY or OPENAI_API_KEY) and goes to the provider alone. With `--oracle` a script takes the place
+of the provider, and nothing is paid.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Scripted models that know the plan of a task, and answer only from what the request contains.
 
-Owns: the two oracles. Must not know: how a proxy hides things, but for the grammar of its notices.
+Owns: the oracles. Must not know: how a proxy hides things, but for the grammar of its notices.
 
 Theory of operation. An oracle gets the body of a request, in any dialect, and nothing else. It finds the task by its
 id, and the step by its own words (`Step 7.`). Where the next call or the answer needs a fact, it looks for it in the
@@ -10,6 +10,7 @@ results that the request shows. Where none shows it:
                    after another, then those that their answers print; a bare `[Artifact: id]` is read whole
     BlindOracle    does not know which: it does the same only for results whose call, text or notice names what it looks
                    for, as a request for `report-3` or a line with `INC-4471` does
+    PatternOracle  is the first, but searches what is hidden for these words before it reads whole gaps
 
 Where nothing leads on, the answer is "unknown". Neither runs a tool of the task again, and neither tires, misreads or
 forgets: what they solve is an upper bound of what a model solves, and what they spend a lower bound.
@@ -80,10 +81,14 @@ class PlanOracle:
         if len(turns) - newest > _MOST_READS:
             return None
         for shown in _sources(turns, self.leads_to(task, fact)):
-            for name, arguments in _calls_to_read(shown.text):
+            for name, arguments in self.calls_to_read(shown.text, fact):
                 if name in tools and name in NAMES and (name, arguments) not in made:
                     return Tool(name, arguments)
         return None
+
+    def calls_to_read(self, text: str, fact: Fact) -> list[PrintedCall]:
+        """Return the calls that a text prints; for an artifact that it only names, the call that reads it whole."""
+        return printed_calls(text) or [PrintedCall("get_artifact", {"id": name}) for name in _POINTER.findall(text)]
 
     def leads_to(self, task: Task, fact: Fact) -> Callable[[_Shown], bool]:
         """Return what tells whether a fact is to be looked for in what a result hides: it is the one that told it."""
@@ -100,7 +105,21 @@ class BlindOracle(PlanOracle):
         )
 
 
-ORACLES: dict[str, Callable[[Json], list[Part]]] = {"plan": PlanOracle(), "blind": BlindOracle()}
+class PatternOracle(PlanOracle):
+    """Knows the plan, and asks first for the lines with the words that it looks for: what no notice prints yet."""
+
+    def calls_to_read(self, text: str, fact: Fact) -> list[PrintedCall]:
+        """Return a search in each artifact that a text names, then the calls that it prints."""
+        names = dict.fromkeys(_POINTER.findall(text))
+        searches = [PrintedCall("get_artifact", {"id": name, "pattern": fact.sought}) for name in names]
+        return searches + super().calls_to_read(text, fact)
+
+
+ORACLES: dict[str, Callable[[Json], list[Part]]] = {
+    "plan": PlanOracle(),
+    "blind": BlindOracle(),
+    "pattern": PatternOracle(),
+}
 
 
 def _task_in(body: Json) -> Task:
@@ -133,12 +152,6 @@ def _sources(turns: list[Turn], is_wanted: Callable[[_Shown], bool]) -> Iterator
             named.update(_POINTER.findall(shown.text))
             yield shown
             yield from (one for one in everything if one.tool in NAMES and one.arguments.get("id") in named)
-
-
-def _calls_to_read(text: str) -> list[PrintedCall]:
-    """Return the calls that a text prints; for an artifact that it only names, the call that reads it whole."""
-    calls = printed_calls(text)
-    return calls or [PrintedCall("get_artifact", {"id": name}) for name in _POINTER.findall(text)]
 
 
 def _pictured(body: Json) -> Iterator[str]:
