@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.live.arms import check_arm
 from bench.live.budget import Budget
-from bench.live.families import FAMILIES, SEEDS, task_ids
+from bench.live.families import FAMILIES, SEEDS, make_task, task_ids
 from bench.live.meter import Provider
 from bench.live.oracle import ORACLES
 from bench.live.oracle_provider import serve_oracle
@@ -34,13 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for arm in arms:
             check_arm(arm, dialect)
+        tasks = task_ids(args.length, tuple(args.families.split(",")), tuple(range(1, args.seeds + 1)))
+        _ = [make_task(task) for task in tasks]
         prices = prices_of(args.model, args.prices)
         key = "none" if args.oracle else _key(dialect, args.base_url)
     except ValueError as error:
         sys.exit(f"error: {error}")
     out = Path(args.out or f"live-{args.oracle or 'model'}-{args.model.rpartition('/')[2]}-{args.length}.jsonl")
-    families = tuple(args.families.split(","))
-    tasks = task_ids(args.length, families, tuple(range(1, args.seeds + 1)))
     plan = Plan(args.model, args.length, arms, tasks, args.repeats, args.order_seed, args.jobs, args.oracle or "")
     budget = Budget(args.max_dollars, sum(row["dollars"] for row in read_rows(out)))
     with ExitStack() as stack:

@@ -68,6 +68,8 @@ def prices_of(model: str, given: str | None = None) -> Prices:
     """
     profile = profile_for(model)
     if given is not None:
+        if given.count(",") != 3:
+            raise ValueError("Give four prices: `--prices IN,READ,WRITE,OUT`, in dollars per million tokens.")
         read_in, cached, written, out = (float(one) for one in given.split(","))
         return _with_long(Prices(read_in, cached, written, out), profile)
     price = input_price(model)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from bench.live.task import Returned, Tool
 
 Json: TypeAlias = dict[str, Any]
-MAX_TOKENS = 4_000
-"""Most tokens of one answer."""
+MAX_TOKENS = 8_000
+"""Most tokens of one answer, what the model thinks included."""
 
 
 class Asked(NamedTuple):

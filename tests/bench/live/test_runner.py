@@ -161,3 +161,11 @@ def test_without_a_key_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(SystemExit, match="ANTHROPIC_API_KEY"):
         main(["--model", MODEL, "--max-dollars", "1"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [("--families x", "Families: early_id"), ("--prices 1,2", "four prices"), ("--arms x", "Arms:")]
+)
+def test_a_wrong_option_is_told_before_anything_is_run(wrong: str, told: str) -> None:
+    with pytest.raises(SystemExit, match=told):
+        main(["--model", MODEL, "--max-dollars", "1", "--oracle", "plan", "--length", "16k", *wrong.split()])
