@@ -17,8 +17,10 @@ forgets: what they solve is an upper bound of what a model solves, and what they
 """
 
 import base64
+import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from bench.live.families import make_task
@@ -35,6 +37,9 @@ from tests.upstream.spelling import Part, Text, Tool
 _TASK = re.compile(r"\bTask (\w+-\d+-\w+)\.")
 _STEP = re.compile(r"Step (\d+)\.$")
 _POINTER = re.compile(r"(?<!\[quoted\] )\[Artifact: (art_\d+_\w+)\]")
+_SUMMARY = "<keepwhole-summary>"
+_LISTED = re.compile(r"^- step \d+: (\w+) (\{.*?\}) → (.*)$", re.M)
+"""A call in a summary: the tool, its arguments, and what is told of its result."""
 _MOST_READS = 40
 """Reads for the facts of one step, after which an oracle gives up."""
 
@@ -55,33 +60,31 @@ class PlanOracle:
         task = _task_in(body)
         turns = turns_of(body)
         at = max((int(found[1]) for turn in turns if (found := _STEP.search(turn.text))), default=-1) + 1
+        shown = [*_summarized(body), *_shown_in(turns)]
         step = task.plan[at] if at < len(task.plan) else None
         needed = step.needs(task.facts) if step else task.needed
         pictures = "\n".join(_pictured(body)) if any(task.facts[name].is_pictured for name in needed) else ""
         values: dict[str, str] = {}
         for name in needed:
             fact = task.facts[name]
-            value = fact.read(pictures) if fact.is_pictured else self.find(task, turns, fact)
+            value = fact.read(pictures) if fact.is_pictured else self.find(task, shown, fact)
             if value is None:
-                read = self._next_read(task, turns, fact, offered(body))
+                read = self._next_read(task, shown, fact, offered(body)) if _reads(turns) < _MOST_READS else None
                 return [Text(f"I need {fact.sought}."), read] if read else [Text("ANSWER: unknown")]
             values[name] = value
         if step is None:
             return [Text(f"ANSWER: {task.answer(values)}")]
         return [Text(f"Step {at}."), Tool(step.tool, step.filled(values))]
 
-    def find(self, task: Task, turns: list[Turn], fact: Fact) -> str | None:
+    def find(self, task: Task, shown: list[_Shown], fact: Fact) -> str | None:
         """Return a fact from the newest result of the call that tells it, or from what was read back of it."""
-        return next(filter(None, (fact.read(shown.text) for shown in _sources(turns, _teller(task, fact)))), None)
+        return next(filter(None, (fact.read(one.text) for one in _sources(shown, _teller(task, fact)))), None)
 
-    def _next_read(self, task: Task, turns: list[Turn], fact: Fact, tools: set[str]) -> Tool | None:
+    def _next_read(self, task: Task, shown: list[_Shown], fact: Fact, tools: set[str]) -> Tool | None:
         """Return the next call that may show a fact: one that is printed, offered, and not made before."""
-        made = [(shown.tool, shown.arguments) for shown in _shown_in(turns) if shown.tool in NAMES]
-        newest = max((at for at, turn in enumerate(turns) if _STEP.search(turn.text)), default=-1)
-        if len(turns) - newest > _MOST_READS:
-            return None
-        for shown in _sources(turns, self.leads_to(task, fact)):
-            for name, arguments in self.calls_to_read(shown.text, fact):
+        made = [(one.tool, one.arguments) for one in shown if one.tool in NAMES]
+        for source in _sources(shown, self.leads_to(task, fact)):
+            for name, arguments in self.calls_to_read(source.text, fact):
                 if name in tools and name in NAMES and (name, arguments) not in made:
                     return Tool(name, arguments)
         return None
@@ -136,6 +139,20 @@ def _shown_in(turns: list[Turn]) -> Iterator[_Shown]:
             yield _Shown(tool, arguments, turn.results.get(call_id, ""))
 
 
+def _summarized(body: Json) -> Iterator[_Shown]:
+    """Yield the calls that a summary of earlier steps lists, each with the line that says how to read its result."""
+    for text in strings_in(body.get("messages", body.get("input"))):
+        if _SUMMARY in text:
+            for found in _LISTED.finditer(text):
+                with suppress(ValueError):
+                    yield _Shown(found[1], json.loads(found[2]), found[3])
+
+
+def _reads(turns: list[Turn]) -> int:
+    """Return how many turns were taken since the last step."""
+    return len(turns) - 1 - max((at for at, turn in enumerate(turns) if _STEP.search(turn.text)), default=-1)
+
+
 def _teller(task: Task, fact: Fact) -> Callable[[_Shown], bool]:
     """Return what tells whether a call is the one of the plan that tells a fact."""
     step = task.plan[fact.step]
@@ -143,9 +160,8 @@ def _teller(task: Task, fact: Fact) -> Callable[[_Shown], bool]:
     return lambda shown: shown.tool == step.tool and all(shown.arguments.get(key) == fixed[key] for key in fixed)
 
 
-def _sources(turns: list[Turn], is_wanted: Callable[[_Shown], bool]) -> Iterator[_Shown]:
+def _sources(everything: list[_Shown], is_wanted: Callable[[_Shown], bool]) -> Iterator[_Shown]:
     """Yield the results that are wanted, the newest first, and after each what was read back of it."""
-    everything = list(_shown_in(turns))
     for shown in reversed(everything):
         if shown.tool not in NAMES and is_wanted(shown):
             named = {str(call.arguments.get("id")) for call in printed_calls(shown.text)}
