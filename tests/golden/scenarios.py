@@ -16,6 +16,7 @@ from tests.golden import (
     setting_values,
     small_functions,
     views,
+    wires,
 )
 from tests.golden.recorder import Recorder, Recording
 
@@ -32,6 +33,7 @@ GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
     **recall_edges.GROUPS,
     **setting_values.GROUPS,
     **small_functions.GROUPS,
+    **wires.GROUPS,
 }
 
 
