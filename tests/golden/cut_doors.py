@@ -27,6 +27,11 @@ def cut(strategy: str, text: str, budget: int, **options: Any) -> Any:
     ]
 
 
+def chosen_for(text: str) -> str:
+    """The strategy that is chosen for a text."""
+    return choose(TextSource(text), TruncationConfiguration(inline_limit=256).for_tool("tool"))
+
+
 def view(text: str, limit: int, trusted: bool = False, question: str = "", **settings: Any) -> Any:
     """What is shown of a result."""
     limits = TruncationConfiguration(inline_limit=limit, **settings).for_tool("tool").replace(trusted=trusted)

@@ -8,6 +8,22 @@ from tests.golden.edge_texts import TEXTS
 from tests.golden.recorder import Recorder
 
 _BUDGETS = (0, 40, 75, 110, 160, 256, 333, 500, 801, 1_300)
+_SWEPT = (
+    *(
+        "ended",
+        "crlf",
+        "paragraphs",
+        "emoji",
+        "json-rows",
+        "json-object",
+        "json-strings",
+        "ndjson",
+        "csv",
+        "csv-quoted",
+    ),
+    *("xml", "xml-mixed", "log-errors", "log-traces", "tests", "python", "javascript", "diff", "grep", "listing"),
+)
+"""Texts that are cut at every budget, so that every limit inside is met from both sides."""
 _OPTIONS: dict[str, dict[str, Any]] = {
     "question": {"question": "Which customs invoice failed at `quay.py` line 12?"},
     "ratio": {"head_ratio": 0.2},
@@ -37,6 +53,18 @@ def options(out: Recorder) -> None:
             out.add(f"cuts/{name}/with-{label}", found)
 
 
+def every_budget(out: Recorder) -> None:
+    """Short texts at all budgets, by the strategy that is chosen for them and one other, and as they are shown."""
+    for number, name in enumerate(_SWEPT):
+        text = TEXTS[name][:420]
+        other = cut_doors.STRATEGY_NAMES[number % len(cut_doors.STRATEGY_NAMES)]
+        for strategy in dict.fromkeys((cut_doors.chosen_for(TEXTS[name]), other)):
+            found = [cut_doors.cut(strategy, text, budget) for budget in range(0, 440)]
+            out.add(f"cuts/{name}/{strategy}-every", found)
+        longer = TEXTS[name][:900]
+        out.add(f"cuts/{name}/shown-every", [cut_doors.view(longer, limit) for limit in range(256, 920, 3)])
+
+
 def views(out: Recorder) -> None:
     """What is shown, with notices, and why; and single functions."""
     for name, text in TEXTS.items():
@@ -49,6 +77,6 @@ def views(out: Recorder) -> None:
 
 
 GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
-    "cuts": [strategies, options],
+    "cuts": [strategies, options, every_budget],
     "cut-views": [views],
 }
