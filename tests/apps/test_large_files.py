@@ -8,6 +8,7 @@ import pytest
 
 from keepwhole import config
 from keepwhole.apps.client_file import read_file
+from keepwhole.apps.wrap import settings_files
 from keepwhole.apps.wrap.settings_files import read_json, read_variables, read_yaml
 from keepwhole.errors import ConfigError
 from keepwhole.store.regular_file import open_own_below, open_regular, read_regular
@@ -20,15 +21,18 @@ def padded(path: Path, text: str, size: int) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "found"),
-    [(read_json, '{"a": "b"}', {"a": "b"}), (read_yaml, "a: b", {"a": "b"}), (read_variables, "a=b", {"a": "b"})],
-)
-def test_settings_of_a_client_over_4_mb_count_as_empty(
-    tmp_path: Path, read: Callable[[str], object], text: str, found: object
+def test_settings_of_a_client_over_4_mb_count_as_empty(tmp_path: Path) -> None:
+    assert read_json(padded(tmp_path / "settings", '{"a": "b"}', 4 * MB)) == {"a": "b"}
+    assert read_json(padded(tmp_path / "settings", '{"a": "b"}', 4 * MB + 1)) == {}
+
+
+@pytest.mark.parametrize(("read", "text"), [(read_yaml, "a: b"), (read_variables, "a=b")])
+def test_the_same_limit_holds_for_every_format(
+    tmp_path: Path, read: Callable[[str], object], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read(padded(tmp_path / "settings", text, 4 * MB)) == found
-    assert read(padded(tmp_path / "settings", text, 4 * MB + 1)) == {}
+    monkeypatch.setattr(settings_files, "_LARGEST", 1_000)  # reading 4 MB of YAML takes seconds
+    assert read(padded(tmp_path / "settings", text, 1_000)) == {"a": "b"}
+    assert read(padded(tmp_path / "settings", text, 1_001)) == {}
 
 
 def test_a_clients_file_over_16_mb_is_not_read(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_the_facts_of_any_bytes_are_those_of_the_slow_way(data: bytes, encoding:
     assert facts_of(data, encoding) == slow_facts(data, encoding)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(anything, encodings)
 def test_facts_do_not_depend_on_where_blocks_and_chunks_begin(data: bytes, encoding: Encoding) -> None:
     with small_blocks():

@@ -30,6 +30,8 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "task": ("tide", ""),
     "query_id": ("q1", ""),
 }
+_LEFT_OUT = ("json", "compare")
+"""Tried with every command, and one that prints how long it took."""
 _OWN_FILES = {
     "bad.yaml": "mode: sideways\nunknown: 1\n",
     "empty.yaml": "",
@@ -84,7 +86,7 @@ def _tried(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     except (KeyError, SystemExit):
         return found
     for path, *about in options:
-        if tuple(path) != words[: len(path)] or len(about) < 3 or not about[1] or about[0] == "json":
+        if tuple(path) != words[: len(path)] or len(about) < 3 or not about[1] or about[0] in _LEFT_OUT:
             continue
         name, flags, action = about[0], about[1], about[2]
         given = [(flags[0],)] if action == "_StoreTrueAction" else [(flags[0], each) for each in _VALUES.get(name, ())]

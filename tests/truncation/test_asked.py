@@ -49,7 +49,7 @@ def test_an_element_of_a_very_long_array_is_found() -> None:
     assert SECRETS[0] in shown(json.dumps(value), question=QUESTION).body
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(documents, st.integers(60, 900), st.text(max_size=20))
 def test_a_cut_with_a_question_covers_fits_and_parses(value: Any, budget: int, question: str) -> None:
     text = json.dumps(value)

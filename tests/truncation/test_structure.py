@@ -36,7 +36,7 @@ def shown(text: str, limit: int = 8_000, question: str = "", **override: Any) ->
     return present(TextSource(text), ARTIFACT, limits, STRATEGIES)
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(documents, st.integers(256, 900), st.sampled_from((None, 1, 4)))
 def test_a_cut_json_still_parses_and_fits(value: Any, limit: int, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
@@ -46,7 +46,7 @@ def test_a_cut_json_still_parses_and_fits(value: Any, limit: int, indent: int | 
         json.loads(view.body)
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(documents, st.integers(60, 900))
 def test_a_structural_cut_covers_the_original_and_shows_only_its_text(value: Any, budget: int) -> None:
     text = json.dumps(value, ensure_ascii=False)

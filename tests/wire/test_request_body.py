@@ -363,7 +363,7 @@ def strings_in(value: Any, path: Path = ()) -> Iterator[Path]:
     ascii_only=st.booleans(),
     data=st.data(),
 )
-@settings(max_examples=300)
+@settings(max_examples=80)
 def test_only_the_edited_strings_of_any_request_change(
     messages: list[Any], key: str, others: list[Any], seed: int, ascii_only: bool, data: st.DataObject
 ) -> None:

@@ -35,9 +35,16 @@ def run(
         return loop, loop.run(store, settings, steps, mode, window if mode == "on" else 10_000_000)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+_LONG = (pytest.mark.torture, pytest.mark.timeout(0))
+
+
 @pytest.mark.parametrize(
-    ("steps", "auto"), [(56, LEAN), pytest.param(200, CAREFUL, marks=[pytest.mark.torture, pytest.mark.timeout(0)])]
+    ("dialect", "steps", "auto"),
+    [
+        ("anthropic", 56, LEAN),
+        *(pytest.param(dialect, 56, LEAN, marks=_LONG) for dialect in DIALECTS if dialect != "anthropic"),
+        *(pytest.param(dialect, 200, CAREFUL, marks=_LONG) for dialect in DIALECTS),
+    ],
 )
 def test_a_long_loop_of_screenshots_keeps_every_promise(
     dialect: Dialect, steps: int, auto: AutoSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
