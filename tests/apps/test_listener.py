@@ -1,8 +1,11 @@
 """A listener answers pages of its own hosts, and programs, which send no origin; pages of others it refuses."""
 
+from pathlib import Path
+
 import pytest
 
-from keepwhole.apps.listener import Gate, Refusal, parse_address
+from keepwhole.apps.listener import Gate, Refusal, parse_address, read_token
+from keepwhole.errors import UsageError
 
 
 def _is_admitted(
@@ -33,3 +36,13 @@ def test_a_host_of_the_settings_is_answered_with_its_pages_and_another_host_is_n
 def test_on_a_public_address_any_host_is_answered_and_no_page() -> None:
     assert _is_admitted("other.example", None, address="0.0.0.0:8787")
     assert not _is_admitted("other.example", "http://other.example", address="0.0.0.0:8787")
+
+
+def test_a_token_of_the_environment_has_sixteen_characters_at_least(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "x" * 16)
+    assert read_token(str(tmp_path), "a", "A_TOKEN") == ("x" * 16, "$A_TOKEN")
+    monkeypatch.setenv("A_TOKEN", "x" * 15)
+    with pytest.raises(UsageError, match="shorter than 16"):
+        read_token(str(tmp_path), "a", "A_TOKEN")

@@ -165,3 +165,14 @@ def about_stream(name: str, events: list[bytes]) -> list[Any]:
         lambda: own.usage_of(data, True),
         lambda: own.usage_in_stream(data),
     )
+
+
+def media_parts(name: str) -> list[Any]:
+    """How a dialect spells images and documents that it is given back as bytes, by their URL or by the id of a file."""
+    own = dialects.conversation_dialect(name)
+    kinds = ("image/png", "application/pdf", "application/zip")
+    references = ("text/uri-list", "text/x-file-id", "text/uri-list; kind=image", "text/x-file-id; kind=document")
+    given = [MediaBytes(kind, b"data") for kind in kinds] + [MediaBytes(kind, b"https://x/a") for kind in references]
+    return [
+        _asked(lambda one=one: own.media_part(one), lambda one=one: [one.kind, one.url, one.file_id]) for one in given
+    ]

@@ -24,6 +24,8 @@ def messages(out: Recorder) -> None:
         for name in doors.DIALECTS:
             out.add(f"wire/message-{number}/{name}", [doors.about_message(name, one) for one in found])
         out.add(f"wire/message-{number}/any", [doors.about_any_message(one) for one in found])
+    for name in doors.DIALECTS:
+        out.add(f"wire/media/{name}", doors.media_parts(name))
     for number, part in enumerate(PARTS):
         out.add(f"wire/part-{number}", [doors.about_part(one) for one in varied(part)])
 

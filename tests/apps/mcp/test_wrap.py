@@ -59,6 +59,25 @@ def test_unwrap_gives_the_file_back_to_the_byte(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == [".mcp.json"]
 
 
+@pytest.mark.parametrize("between", [",", " ,\n  "])
+def test_an_entry_of_ours_that_was_moved_to_the_front_goes_with_the_comma_behind_it(file: Path, between: str) -> None:
+    wrap(str(file))
+    wrapped = json.loads(file.read_text())
+    ours = json.dumps(wrapped["mcpServers"].pop(OWN))
+    others = json.dumps(wrapped["mcpServers"])[1:-1]
+    file.write_text(f'{{"mcpServers": {{"{OWN}": {ours}{between}{others}}}}}')
+    unwrap(str(file))
+    assert list(json.loads(file.read_text())["mcpServers"]) == ["git", "far", "keyed"]
+
+
+def test_an_entry_of_ours_that_is_alone_goes_without_a_comma(file: Path) -> None:
+    wrap(str(file))
+    ours = json.dumps(json.loads(file.read_text())["mcpServers"][OWN])
+    file.write_text(f'{{"mcpServers": {{"{OWN}": {ours}}}}}')
+    unwrap(str(file))
+    assert file.read_text() == '{"mcpServers": {}}'
+
+
 def test_wrapping_twice_is_wrapping_once(file: Path) -> None:
     wrap(str(file))
     once = file.read_text()

@@ -257,3 +257,14 @@ def test_no_spelling_of_a_credential_is_left_in_what_is_written(secret: str, sch
     assert secret[:12].encode() not in mask(f"the key {secret[:12]}".encode())
     assert CredentialMask()(said[0].encode()) == said[0].encode()
     assert CredentialMask([Credential("x-api-key", "ollama")])(b"ollama runs") == b"ollama runs"
+
+
+def test_a_session_has_its_owner_in_its_name_however_long_the_name_is(tmp_path: Path) -> None:
+    apart, one = Tenants(str(tmp_path), "credential"), Tenants(str(tmp_path), "one")
+    assert one.of([Credential("x-api-key", "a")]) == one.of([])
+    assert apart.of([Credential("x-api-key", "a")]) != apart.of([])
+    assert apart.scoped("", "s" * 101) == "s" * 101
+    assert apart.scoped("me", "s" * 100) == "s" * 100 + "@me"
+    long = apart.scoped("me", "s" * 101)
+    assert (len(long), long[:5], long[-3:]) == (5 + 32 + 3, "told-", "@me")
+    assert long != apart.scoped("me", "s" * 102)

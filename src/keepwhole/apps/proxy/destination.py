@@ -49,10 +49,6 @@ class Upstreams:
         self._urls = {name: URL(url, encoded=True) for name, url in urls.items()}
         self._network_proxies = {name: network_proxy(url) for name, url in self._urls.items()}
 
-    def __getitem__(self, name: str) -> URL:
-        """The URL of an upstream."""
-        return self._urls[name]
-
     def network_proxy(self, name: str) -> str | None:
         """The network's own proxy on the way to an upstream; None where the connection is direct."""
         return self._network_proxies[name]
