@@ -17,7 +17,7 @@ pytest.register_assert_rewrite("keepwhole.testing.contract")
 
 settings.register_profile(
     "keepwhole",
-    max_examples=int(os.environ.get("EXAMPLES", "50")),
+    max_examples=int(os.environ.get("EXAMPLES", "30")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

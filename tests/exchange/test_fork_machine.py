@@ -5,6 +5,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -171,12 +172,19 @@ def _answer(message: Json, reason: str) -> bytes:
     return json.dumps(body).encode()
 
 
-_OFTEN = settings(max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SOME = settings(max_examples=12, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_what_was_sent_stays_however_conversations_are_copied() -> None:
-    run_state_machine_as_test(Forks, settings=_OFTEN)
+    run_state_machine_as_test(Forks, settings=_SOME)
 
 
 def test_what_was_sent_stays_where_calls_are_numbered() -> None:
-    run_state_machine_as_test(NumberedForks, settings=_OFTEN)
+    run_state_machine_as_test(NumberedForks, settings=_SOME)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("machine", [Forks, NumberedForks])
+def test_what_was_sent_stays_in_many_conversations(machine: type[Forks]) -> None:
+    run_state_machine_as_test(machine, settings=settings(_SOME, max_examples=200))

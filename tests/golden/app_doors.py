@@ -43,6 +43,7 @@ __all__ = [
     "sample_logs",
     "sample_record",
     "setting_names",
+    "tombstones",
 ]
 SAMPLE = "sample-harbour"
 FOLDER = config.FOLDER
@@ -132,6 +133,15 @@ def sample_record(folder: str, clock: Clock, bugs: int = 4) -> None:
     store = config.open_record(settings)
     try:
         play(settings, store, clock(), bugs)
+    finally:
+        store.close()
+
+
+def tombstones(folder: str) -> Any:
+    """What is left in the record of a folder of sessions that were purged."""
+    store = config.open_record(config.load(home=_home(folder), environ={}))
+    try:
+        return plain(store.tombstones())
     finally:
         store.close()
 

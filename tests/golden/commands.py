@@ -22,6 +22,7 @@ from tests.golden.app_doors import (
     page,
     sample_logs,
     sample_record,
+    tombstones,
 )
 from tests.golden.recorder import Recorder
 from tests.golden.texts import KINDS, binary, text
@@ -129,6 +130,7 @@ def _write(said: _Printed, run: CommandLine) -> None:
     _keep(said)
     _cut_and_view(said, Path(run.folder, "work"))
     _remove(said, run.json("artifacts", "list")[0]["id"])
+    said.add("tombstones", tombstones(run.folder))
 
 
 def _keep(said: _Printed) -> None:

@@ -1,6 +1,7 @@
 """Scenarios of cutting: every strategy over short peculiar texts, at many budgets and under every option."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from tests.golden import cut_doors
@@ -65,6 +66,18 @@ def every_budget(out: Recorder) -> None:
         out.add(f"cuts/{name}/shown-every", [cut_doors.view(longer, limit) for limit in range(256, 920, 3)])
 
 
+def questions(out: Recorder) -> None:
+    """Texts of paragraphs and long lines, asked for every pair of their words: the answer is anywhere in them."""
+    words = ("berth", "cargo", "crane", "customs", "ferry", "invoice", "pilot", "quay", "tide", "tug", "yard", "buoy")
+    for name in ("paragraphs", "one-line", "long-middle", "markdown", "blank-lines", "python-classes", "json-rows"):
+        found = [
+            cut_doors.cut(cut_doors.chosen_for(TEXTS[name]), TEXTS[name], budget, question=f"{one} {other}?")
+            for one, other in pairwise((*words, *words[::3], *words[::-2]))
+            for budget in (150, 400, 700)
+        ]
+        out.add(f"cuts/{name}/asked", found)
+
+
 def views(out: Recorder) -> None:
     """What is shown, with notices, and why; and single functions."""
     for name, text in TEXTS.items():
@@ -77,6 +90,6 @@ def views(out: Recorder) -> None:
 
 
 GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
-    "cuts": [strategies, options, every_budget],
+    "cuts": [strategies, options, every_budget, questions],
     "cut-views": [views],
 }

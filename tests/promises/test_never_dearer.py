@@ -107,7 +107,10 @@ def test_with_a_client_that_does_not_have_all_messages_cached(markers: Markers) 
     assert dearest(Provider(told_read=None), markers, *steps) <= 1 + CAREFUL.max_loss
 
 
-@pytest.mark.parametrize(("media", "arguments"), [("photo", 100), ("screenshot", 7_000), ("image by URL", 100)])
+_MEDIA = [("photo", 100), ("screenshot", 7_000), pytest.param("image by URL", 100, marks=pytest.mark.torture)]
+
+
+@pytest.mark.parametrize(("media", "arguments"), _MEDIA)
 def test_with_images_and_arguments_that_are_left_out_and_read_back(media: MediaKind, arguments: int) -> None:
     clock = Clock()
     own = {"auto": CAREFUL.replace(arguments="old")}

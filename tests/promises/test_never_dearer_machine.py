@@ -271,9 +271,10 @@ def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is
     session.the_client_compacts()
 
 
+@pytest.mark.torture
 def test_a_policy_that_keeps_no_promise_is_caught() -> None:
     with pytest.raises(AssertionError, match="too much"):
-        run(Eager, 30, derandomize=True, phases=[Phase.generate], report_multiple_bugs=False)
+        run(Eager, 30, derandomize=True, phases=[Phase.generate])
 
 
 @pytest.mark.torture
