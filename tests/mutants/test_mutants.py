@@ -5,19 +5,19 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from coverage.numbits import nums_to_numbits
 
-from tests.mutants.__main__ import Drawn, all_mutants, caught_by, draw, equivalents, noticed_by
+from tests.mutants.__main__ import UNDECIDED, UNENDED, Drawn, all_mutants, caught_by, draw, equivalents, noticed_by
 from tests.mutants.closest import closest_files, closest_tests, unrun_lines
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, merge, record
 from tests.mutants.mutate import Mutant, mutants
-from tests.mutants.runner import Runner
+from tests.mutants.runner import NO_END, Runner
 
 SOURCE = b'''
 """A docstring with 1 < 2."""
@@ -253,3 +253,20 @@ def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path
         assert noticed_by([f"{file}::test_that_fails", f"{file}::test_large"], run, passes) == f"{file}::test_large"
         assert noticed_by([f"{file}::test_that_fails", f"{file}::test_double"], run, passes) is None
     assert (tmp_path / "src" / "small.py").read_bytes() == source
+
+
+class Busy(Runner):
+    """Runs nothing; each run ends with the next of these codes."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+
+    def run(self, tests: Sequence[str], patience: float) -> tuple[int, str]:
+        return self.codes.pop(0), ""
+
+
+def test_tests_that_do_not_end_with_nothing_broken_either_have_noticed_nothing(tmp_path: Path) -> None:
+    one = Drawn(ROOT / "file.py", Mutant(1, 4, 5, "2"), b"a = 1\n")
+    assert caught_by(one, tmp_path, Busy(NO_END, 0), ["test"], 1) == UNENDED
+    assert caught_by(one, tmp_path, Busy(NO_END, NO_END), ["test"], 1) == UNDECIDED
+    assert (tmp_path / "file.py").read_bytes() == one.source

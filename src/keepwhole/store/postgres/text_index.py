@@ -24,8 +24,6 @@ from keepwhole.store.reader import BodyReader
 
 _BATCH_ROWS = 200
 _BATCH_TERMS = 500_000
-_LONGEST = 400
-"""Characters of a term that are indexed; a lexeme of the server has at most 2,046 bytes."""
 _MANY = 100_000
 _UP_TO = "SELECT up_to FROM indexed WHERE session = %s"
 _ROWS = (
@@ -144,6 +142,9 @@ def _session_mark(session: int) -> str:
 
 
 def _quoted(term: str) -> str:
-    """Return a term as a `tsvector` and a `tsquery` write it, a beginning with its star."""
+    """Return a term as a `tsvector` and a `tsquery` write it, a beginning with its star.
+
+    Words and tokens have 64 characters at most, so none is longer than the 2,046 bytes that a lexeme may have.
+    """
     start = term.removesuffix("*")
-    return "'" + start[:_LONGEST].replace("\\", "\\\\").replace("'", "''") + ("'" if start == term else "':*")
+    return "'" + start.replace("\\", "\\\\").replace("'", "''") + ("'" if start == term else "':*")
