@@ -11,6 +11,7 @@ import pytest
 from keepwhole import Session, TruncationConfiguration, preferences, trust
 from keepwhole.config import RECORD, all_settings, find_file, find_home, flattened, load
 from keepwhole.errors import ConfigError
+from keepwhole.policies.settings import LEAN
 from keepwhole.preferences import Preferences
 
 EXAMPLE = """
@@ -168,9 +169,8 @@ def test_every_setting_says_where_it_came_from(tmp_path: Path) -> None:
         ("tools: {truncation: {overrides: {run: {strategy: heads}}}}", "heads", "head"),
         ("policy: trunkation", "trunkation", "truncation"),
         ("auto: {strat: 5}", "auto.strat", "start"),
-        ("auto: {old_after: {shel: 5}}", "auto.old_after.shel", "shell"),
         ("auto: {keep: {reads: 5}}", "auto.keep.reads", "read"),
-        ("auto: {arrival_cap: {searches: 5}}", "auto.arrival_cap.searches", "search"),
+        ("auto: {arrival_least: {searches: 5}}", "auto.arrival_least.searches", "search"),
         ("rolling: {max_ages: 5}", "rolling.max_ages", "max_age"),
         ("retention: {line_char: 5}", "retention.line_char", "line_chars"),
         ("thresholds: {warning: 0.5}", "thresholds.warning", "warn"),
@@ -222,11 +222,12 @@ def test_a_key_like_no_other_is_answered_with_those_there_are(tmp_path: Path) ->
         "auto: 5",
         "auto: {start: 0}",
         "auto: {start: 1.5}",
-        "auto: {patience: 0}",
-        "auto: {patience: slow}",
-        "auto: {old_after: 5}",
-        "auto: {old_after: {shell: 0}}",
-        "auto: {old_after: {shell: soon}}",
+        "auto: {horizon: 0}",
+        "auto: {worth: -1}",
+        "auto: {worth: much}",
+        "auto: {keep: 5}",
+        "auto: {keep: {shell: 0}}",
+        "auto: {keep: {shell: some}}",
         "rolling: {max_age: -1}",
         "rolling: {max_age: old}",
         "rolling: {placeholder: 5}",
@@ -278,7 +279,7 @@ def test_an_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
         ("KEEPWHOLE_POLICY", "nope"),
         ("KEEPWHOLE_MODE", "sideways"),
         ("KEEPWHOLE_AUTO_START", "0"),
-        ("KEEPWHOLE_AUTO_PATIENCE", "long"),
+        ("KEEPWHOLE_AUTO_HORIZON", "long"),
         ("KEEPWHOLE_PROXY_TENANTS", "all"),
         ("KEEPWHOLE_THRESHOLDS_WARN", "75"),
     ],
@@ -296,8 +297,8 @@ def test_a_wrong_variable_is_refused(tmp_path: Path, variable: str, value: str) 
         ("proxy: {holdout: 2}", {}, "`{file}`: `proxy.holdout` is 2; give a number from 0 to 1."),
         (
             "auto: {start: 7}",
-            {"KEEPWHOLE_AUTO_PATIENCE": "0"},
-            "`KEEPWHOLE_AUTO_PATIENCE`: `auto.patience` is 0.0; give a number above 0 and up to 1,000.",
+            {"KEEPWHOLE_AUTO_HORIZON": "0"},
+            "`KEEPWHOLE_AUTO_HORIZON`: `auto.horizon` is 0.0; give a number above 0 and up to 1,000.",
         ),
         (
             "tools: {truncation: {line_cap: 90}}",
@@ -338,11 +339,11 @@ def test_what_was_given_for_an_address_is_never_repeated(tmp_path: Path, key: st
 
 
 def test_every_map_of_a_preset_is_merged_with_what_the_file_names(tmp_path: Path) -> None:
-    text = "preset: lean\nauto: {old_after: {shell: 5}, keep: {read: 7}, arrival_cap: {report: 900}}"
+    text = "preset: lean\nauto: {keep: {read: 7}, arrival_least: {report: 900}}"
     auto = load(written(tmp_path, text), environ={}).auto
-    assert dict(auto.old_after) == {"shell": 5, "search": 24, "other": 4, "read": 40, "report": 80, "image": 6}
     assert dict(auto.keep) == {"shell": 1, "search": 1, "other": 1, "read": 7, "report": 1, "image": 3}
-    assert dict(auto.arrival_cap) == {"shell": 6_000, "search": 6_000, "other": 6_000, "report": 900}
+    assert dict(auto.arrival_least) == {"shell": 8_000, "search": 8_000, "other": 8_000, "report": 900}
+    assert auto.worth == LEAN.worth
 
 
 def test_the_sections_that_messages_name_are_settings(tmp_path: Path) -> None:
@@ -369,7 +370,7 @@ def test_a_nested_setting_may_come_from_the_environment(tmp_path: Path) -> None:
         "KEEPWHOLE_THRESHOLDS_WARN": "0.5",
     }
     settings = load(written(tmp_path, "auto: {start: 7000}\npreset: lean"), environ=environ)
-    assert (settings.auto.start, settings.auto.patience) == (9_000, 1.25)
+    assert (settings.auto.start, settings.auto.worth) == (9_000, LEAN.worth)
     assert settings.proxy.max_body == 5_000
     assert settings.proxy.hosts == ("one.example", "two.example")
     assert settings.proxy.tenants == "one"

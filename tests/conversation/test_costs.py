@@ -15,9 +15,7 @@ from keepwhole.record.bills import Billing
 from keepwhole.wire.dialects import conversation_dialect
 from keepwhole.wire.request_body import read_request
 
-EAGER = CAREFUL.replace(
-    start=2_000, old_after={"other": 2}, patience=0.001, keep_steps=1, max_loss=1_000, clear_at_least=100
-)
+EAGER = CAREFUL.replace(start=2_000, worth=0, horizon=1_000, keep_steps=1, max_loss=1_000, clear_at_least=100)
 TEXT = "a line of plain words that a tool has printed\n" * 60
 
 

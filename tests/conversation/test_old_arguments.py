@@ -16,9 +16,9 @@ from tests.upstream.complaint import complaint
 OLD = AutoSettings(
     arguments="old",
     start=1_000,
-    patience=0.5,
+    worth=0,
+    horizon=0.5,
     max_loss=1.0,
-    old_after={"shell": 2, "search": 2, "other": 2, "read": 2, "report": 2},
 )
 STEPS = 16
 
@@ -120,7 +120,7 @@ def test_messages_that_are_returned_to_a_program_have_their_arguments_whole(dial
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_arguments_of_a_failed_call_are_never_cut(dialect: str) -> None:
-    agent, session = WritingAgent(dialect), in_memory(settings=settings())
+    agent, session = WritingAgent(dialect), in_memory(settings=settings(OLD.replace(horizon=10)))
     agent.write(50, result="Error: no such directory", failed=True)
     sent = sent_after(agent, session)
     assert "call_50" not in cut_calls(sent)

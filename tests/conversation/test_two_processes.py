@@ -16,7 +16,7 @@ from keepwhole.store.protocol import Draft
 from tests.conversation.test_branch_states import EAGER, step
 
 SETTLES = ViewMode(may_settle=True)
-ROOMY = Auto(EAGER.settings.replace(most=100_000, old_after={"other": 1}))
+ROOMY = Auto(EAGER.settings.replace(most=100_000))
 """Ages for cost alone, so not where that has stopped."""
 TASK = [{"role": "user", "content": "go"}]
 

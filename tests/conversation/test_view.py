@@ -209,7 +209,7 @@ def test_undo_shows_a_result_whole_from_then_on_everywhere(dialect: str) -> None
     assert len(list(store.rows("s", kind="decision"))) == 2
 
 
-EAGER = CAREFUL.replace(start=4_000, patience=0.001, old_after={"other": 4}, keep_steps=1, max_loss=1_000)
+EAGER = CAREFUL.replace(start=4_000, worth=0, horizon=1_000, keep_steps=1, max_loss=1_000)
 
 
 def test_a_pinned_result_stays_whole_when_everything_else_ages() -> None:

@@ -16,7 +16,6 @@ from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
 DIALECTS = pytest.mark.parametrize("dialect", talk.DIALECTS)
-AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)
 EAGER = Auto(
     AutoSettings(
         start=10,
@@ -26,8 +25,8 @@ EAGER = Auto(
         clear_at_least=1,
         min_tokens=1,
         recent_steps=0,
-        patience=0.001,
-        old_after=AT_ONCE,
+        worth=0,
+        horizon=1_000,
     )
 )
 """Ages whatever it may."""

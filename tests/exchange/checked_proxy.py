@@ -26,7 +26,7 @@ class CheckedProxy:
 
     def __init__(self, store: Store | None = None, **options: Any) -> None:
         self.store: Store = store or MemoryStore()
-        options.setdefault("settings", Settings(home="unused", auto=CAREFUL.replace(max_loss=1_000)))
+        options.setdefault("settings", Settings(home="unused", auto=CAREFUL.replace(max_loss=1_000, start=1_000_000)))
         self.router = SessionRouter(each=True, settles=True, store=self.store, **options)
 
     def begin(self, sent: Sent) -> Any:

@@ -15,6 +15,7 @@ from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
 from keepwhole.logs import client_originals
 from keepwhole.logs.client_originals import ClientFolders
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.record.arrival import CLIENT_CUT
 from keepwhole.store.protocol import Store, body_of, decision_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
@@ -144,7 +145,8 @@ def test_the_pointer_that_a_result_ages_to_tells_the_size_of_the_original(tmp_pa
     client.save("b1", LONG)
     others = [(f"d{number}", "".join(f"{number} {line}\n" for line in range(1_200))) for number in range(60)]
     results = [("c1", client.cut("b1", LONG)), *others]
-    first = [texts(send(store, tmp_path, client, *results[:length]))[0] for length in range(1, 62, 5)]
+    eager = CAREFUL.replace(worth=0, horizon=1_000)
+    first = [texts(send(store, tmp_path, client, *results[:length], auto=eager))[0] for length in range(1, 62, 5)]
     assert first[0] == client.cut("b1", LONG)
     (pointer,) = {text for text in first if text.startswith("[Artifact: art_") and len(text) < 200}
     assert pointer.endswith(size_text(len(LONG.encode())))

@@ -28,8 +28,8 @@ EAGER: dict[str, Any] = {
     "clear_at_least": 1,
     "min_tokens": 1,
     "recent_steps": 0,
-    "patience": 0.001,
-    "old_after": dict.fromkeys(("shell", "search", "read", "report", "other"), 1),
+    "worth": 0,
+    "horizon": 1_000,
 }
 """Ages whatever it may."""
 

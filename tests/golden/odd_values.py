@@ -412,11 +412,11 @@ OWN: dict[str, list[tuple[Any, ...]]] = {
         for regex in (True, "TRUE", "yes", "1", 1, "no", None)
     ],
     "recall.scorer.idf": [(one, other) for one in (0, 1, 2, 10, 1_000) for other in (0, 1, 2, 10, 1_000)],
-    "replay.atoms.positions": [
+    "policies.atoms.positions": [
         (one, _PEOPLE) for one in ("crane", "quay 7", "customs_12", "7", "The", "none", "crane\n", "ran")
     ],
-    "replay.atoms.occurs": [(one, _PEOPLE) for one in ("crane", "customs", "customs_12", "7", "none", "ran")],
-    "replay.atoms.occurrences_in_context": [
+    "policies.atoms.occurs": [(one, _PEOPLE) for one in ("crane", "customs", "customs_12", "7", "none", "ran")],
+    "policies.atoms.occurrences_in_context": [
         (one, text)
         for one in ("crane", "7", "customs_12")
         for text in (_PEOPLE, "x" * 16 + " crane " + "y" * 16, "crane", "a\ncrane\nb")

@@ -91,7 +91,7 @@ record.arrival: flags_of
 record.forget: spellings_of
 record.journal: digest_of_text
 record.session_reader: check_name
-replay.atoms: atoms is_atom is_rare atom_parts long_lines words argument_text positions occurs occurrences_in_context
+policies.atoms: atoms is_atom is_rare atom_parts long_lines words argument_text positions occurs occurrences_in_context
 replay.client_compaction: threshold
 replay.evidence: is_recorded_under_masking
 replay.missed_evidence: brings_back answer_to text_around lines_around

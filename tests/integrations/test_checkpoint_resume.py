@@ -38,9 +38,9 @@ EAGER = CAREFUL.replace(
     arguments="old",
     keep_steps=1,
     start=1_000,
-    patience=0.1,
+    worth=0,
+    horizon=1_000,
     max_loss=100,
-    old_after=dict.fromkeys(CAREFUL.old_after, 2),
 )
 CONFIG = {"configurable": {"thread_id": "t1"}, "recursion_limit": 100}
 HIDDEN = "this view hides them]"

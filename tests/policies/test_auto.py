@@ -13,13 +13,12 @@ from keepwhole.policies.policy import Choice, Situation, TrackedChoices
 from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Name, Transcript
 
-AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)
 SMALL = CAREFUL.replace(
     start=1_000,
     clear_at_least=100,
     min_tokens=20,
-    patience=0.001,
-    old_after=AT_ONCE,
+    worth=0,
+    horizon=1_000,
     keep={"shell": 1, "read": 2},
     keep_steps=1,
 )
@@ -59,7 +58,8 @@ def test_the_newest_of_a_kind_stay() -> None:
 def test_a_batch_that_frees_too_little_or_never_pays_is_not_made() -> None:
     made = transcript(*map(words, range(5)))
     assert aged(made, SMALL.replace(clear_at_least=made.tokens)) == []
-    assert aged(made, SMALL.replace(patience=1_000)) == []
+    assert aged(made, SMALL.replace(horizon=0.001)) == []
+    assert aged(made, SMALL.replace(worth=1_000_000)) == []
 
 
 def test_small_pinned_and_unnamed_results_stay() -> None:
@@ -112,8 +112,8 @@ def test_the_window_forces_what_the_budget_would_not() -> None:
     assert Auto(SMALL.replace(clear_at_least=10**9)).age(made, {}, tight)
 
 
-def test_what_was_carried_long_enough_pays_for_the_rewrite_and_not_before() -> None:
-    ages = SMALL.replace(old_after={"shell": 2}, patience=1.0)
+def test_a_batch_waits_until_a_run_is_so_long_that_it_pays() -> None:
+    ages = SMALL.replace(horizon=1.0)
     carried = [bool(aged(transcript(words(0, 300), *map(words, range(1, many))), ages)) for many in range(2, 20)]
     assert carried[0] is False
     assert carried[-1] is True
@@ -121,7 +121,7 @@ def test_what_was_carried_long_enough_pays_for_the_rewrite_and_not_before() -> N
 
 
 def test_the_dearer_a_rewrite_is_the_later_it_comes() -> None:
-    ages = SMALL.replace(old_after={"shell": 2}, patience=1.0)
+    ages = SMALL.replace(horizon=1.0)
 
     def first(read: float) -> int:
         there = Situation(DEFAULT.replace(read=read))
@@ -132,8 +132,8 @@ def test_the_dearer_a_rewrite_is_the_later_it_comes() -> None:
     assert first(0.1) < first(0.05) < first(0.02)
 
 
-def test_results_from_before_the_users_last_words_grow_old_sooner() -> None:
-    ages = SMALL.replace(old_after={"shell": 8}, new_task=4.0, along=0.9, keep={})
+def test_results_from_before_the_users_last_words_are_needed_less() -> None:
+    ages = SMALL.replace(worth=9_000, keep={})
     made = transcript(*map(words, range(4)))
     assert aged(made, ages) == []
     made.extend([Message("user", "Now something else.")])
@@ -149,14 +149,14 @@ def test_words_beside_a_result_are_not_the_users() -> None:
 
 
 def test_with_a_cold_cache_everything_that_is_getting_old_ages() -> None:
-    slow = SMALL.replace(patience=1_000)
+    slow = SMALL.replace(horizon=0.001)
     made = transcript(*map(words, range(5)))
     assert [choice.number for choice in Auto(slow).age(made, {}, HERE._replace(cold=True))] == [0, 1, 2, 3]
 
 
 def test_when_it_must_the_oldest_for_their_kind_age_first_and_only_as_many_as_needed() -> None:
     made = transcript(*map(words, range(40)))
-    slow = SMALL.replace(patience=1_000, old_after={"shell": 1_000}, most=made.tokens - 10)
+    slow = SMALL.replace(horizon=0.001, most=made.tokens - 10)
     gone = aged(made, slow)
     assert gone == list(range(len(gone)))
     assert 28 < len(gone) < 38, "down to a quarter, so that the next time is far away"
@@ -165,12 +165,12 @@ def test_when_it_must_the_oldest_for_their_kind_age_first_and_only_as_many_as_ne
 def test_nothing_is_forced_where_it_would_be_in_vain() -> None:
     made = transcript(*map(words, range(8)))
     made.extend([Message("user", words(99, 2_000))])
-    assert aged(made, SMALL.replace(patience=1_000, most=made.tokens - 10)) == []
+    assert aged(made, SMALL.replace(horizon=0.001, most=made.tokens - 10)) == []
 
 
 def test_nothing_is_forced_below_nine_tenths_of_any_window() -> None:
     made = transcript(*map(words, range(40)))
-    slow = Auto(SMALL.replace(patience=1_000))
+    slow = Auto(SMALL.replace(horizon=0.001))
     for share, is_forced in ((0.89, False), (0.91, True)):
         window = int(made.tokens / share)
         assert bool(slow.age(made, {}, Situation(DEFAULT.replace(window=window)))) is is_forced
@@ -244,7 +244,7 @@ def grown(
 
 @pytest.mark.parametrize("reads", [1, 3])
 def test_a_policy_made_anew_at_every_request_chooses_as_one_that_stays(reads: int) -> None:
-    settings = SMALL.replace(patience=0.2, clear_at_least=1_000)
+    settings = SMALL.replace(horizon=5, clear_at_least=1_000)
     made, decided, batches = grown(30, settings, reads=reads)
     held = TrackedChoices()
     held.open.update(dict.fromkeys(range(len(made.items))))
@@ -279,7 +279,7 @@ def test_when_it_must_a_request_comes_under_the_limit_or_all_has_gone_that_may(w
 
 def test_hundreds_of_open_results_are_judged_in_about_a_millisecond() -> None:
     made = transcript(*(words(number, 10) for number in range(500)))
-    patient = Auto(CAREFUL.replace(patience=1_000.0, start=1_000, most=10_000_000))
+    patient = Auto(CAREFUL.replace(horizon=0.001, start=1_000, most=10_000_000))
     roomy = Situation(DEFAULT.replace(window=20_000_000))
     times: list[float] = []
     for _ in range(30):

@@ -75,7 +75,7 @@ def test_a_result_that_differs_in_most_lines_is_shown_whole() -> None:
 
 def test_a_base_is_not_left_out_before_what_differs_from_it() -> None:
     made = transcript(report(7), report(250), *(f"{n} " * 4_000 for n in range(12)))
-    auto = Auto(NEAR_ON.replace(start=1, patience=0.01, keep_steps=1, max_loss=1_000, clear_at_least=1))
+    auto = Auto(NEAR_ON.replace(start=1, worth=0, horizon=1_000, keep_steps=1, max_loss=1_000, clear_at_least=1))
     decided = by_number(auto.arrive(made, made.items, {}, SITUATION))
     assert decided[1].rule == NEAR
     choices = by_number(auto.age(made, decided, SITUATION))

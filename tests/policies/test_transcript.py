@@ -42,7 +42,8 @@ def answers(call_id: str, text: str = "done") -> Message:
 def state(made: Transcript) -> dict[str, Any]:
     """The whole state of a transcript, private fields included."""
     items = [{name: getattr(item, name) for name in item.__slots__} for item in made.items]
-    return {**vars(made), "items": items, "order of calls": list(made.calls)}
+    uses = [[getattr(use, name) for name in use.__slots__] for use in made.uses.of]
+    return {**vars(made), "items": items, "order of calls": list(made.calls), "_uses": uses}
 
 
 def test_an_assistants_message_is_a_turn_and_one_with_calls_is_a_step() -> None:

@@ -38,9 +38,9 @@ EAGER = CAREFUL.replace(
     keep_steps=1,
     max_loss=1_000,
     start=2_000,
-    old_after=dict.fromkeys(CAREFUL.old_after, 3),
     keep=dict.fromkeys(CAREFUL.keep, 1),
-    patience=0.3,
+    worth=0,
+    horizon=10,
     min_tokens=50,
     clear_at_least=300,
 )

@@ -18,11 +18,11 @@ _SOON = AutoSettings(
     keep_steps=1,
     max_loss=1_000,
     start=100,
-    old_after={"shell": 1},
     keep={"shell": 1},
     clear_at_least=10,
     min_tokens=20,
-    patience=0.01,
+    worth=0,
+    horizon=1_000,
 )
 """`auto` under which a few steps age a result."""
 OUTPUT = numbered_lines(40)

@@ -22,7 +22,7 @@ from tests.upstream.spelling import Dialect, Json
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai_chat", "openai_responses")
 EAGER = Settings(
     home="unused",
-    auto=CAREFUL.replace(start=1_000, keep_steps=1, clear_at_least=1, patience=0.01, along=0.01, max_loss=1_000.0),
+    auto=CAREFUL.replace(start=1_000, keep_steps=1, clear_at_least=1, worth=0, horizon=1_000, max_loss=1_000.0),
 )
 """Settings with which something ages at nearly every step."""
 Drawn: TypeAlias = str | tuple[MediaKind, int]

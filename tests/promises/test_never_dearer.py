@@ -149,7 +149,7 @@ def test_what_is_shown_whole_for_a_clients_own_compaction_is_found_in_the_cache_
 
 
 def test_without_the_budget_the_same_session_costs_more() -> None:
-    eager = CAREFUL.replace(max_loss=1_000, patience=0.01, keep_steps=1, start=5_000)
+    eager = CAREFUL.replace(max_loss=1_000, worth=0, horizon=1_000, keep_steps=1, start=5_000)
     assert overspent("results", auto=eager) > 1 + CAREFUL.max_loss
 
 

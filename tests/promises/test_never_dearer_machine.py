@@ -202,9 +202,7 @@ class Eager(NeverDearer):
     """The same with a policy that keeps no promise: it leaves results out whatever that costs."""
 
     options: ClassVar[dict[str, Any]] = {
-        "auto": CAREFUL.replace(
-            max_loss=1_000, patience=0.01, keep_steps=1, start=5_000, old_after=dict.fromkeys(CAREFUL.old_after, 1)
-        )
+        "auto": CAREFUL.replace(max_loss=1_000, worth=0, horizon=1_000, keep_steps=1, start=5_000)
     }
 
 

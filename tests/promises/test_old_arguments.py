@@ -23,9 +23,9 @@ from tests.upstream.complaint import complaint
 OLD = AutoSettings(
     arguments="old",
     start=1_000,
-    patience=0.3,
+    worth=0,
+    horizon=10,
     max_loss=2.0,
-    old_after={"shell": 2, "search": 2, "other": 2, "read": 2, "report": 2},
 )
 VALUES = st.sampled_from(
     ["", "short", 'é\n"quoted" \\ 👍 ' * 80, "\ud800 half " * 100, "x" * 799, "x" * 800, "\u2028" * 900]

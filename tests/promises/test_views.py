@@ -45,16 +45,15 @@ from tests.upstream.spelling import Dialect
 SMALL = AutoSettings(
     max_loss=1_000,
     keep_steps=1,
-    arrival_cap={"shell": 400, "search": 400, "other": 400},
-    structured_cap=600,
+    arrival_least={"shell": 400, "search": 400, "other": 400},
     outsized=3_000,
     step_cap=2_500,
     start=1_500,
     keep={"shell": 1, "search": 1, "other": 1, "read": 2, "report": 2},
     clear_at_least=200,
     min_tokens=20,
-    patience=0.01,
-    old_after={"shell": 1, "search": 2, "other": 1, "read": 3, "report": 4},
+    worth=0,
+    horizon=1_000,
 )
 """`auto` so small that a few steps reach every stage."""
 TOOLS = ("read_file", "bash", "grep", "Task", "query")

@@ -32,7 +32,7 @@ _AUTO_YAML = """# keepwhole.yaml
 policy: auto
 preset: careful
 auto:
-  arrival_cap: {shell: 8000, search: 8000, other: 8000}
+  arrival_least: {shell: 8000, search: 8000, other: 8000}
   start: 100000
   clear_at_least: 20000
 """

@@ -19,9 +19,9 @@ FILES = 30
 OLD = AutoSettings(
     arguments="old",
     start=1_000,
-    patience=0.2,
+    worth=0,
+    horizon=10,
     max_loss=2.0,
-    old_after={"shell": 2, "search": 2, "other": 2, "read": 2, "report": 2},
 )
 
 

@@ -5,7 +5,7 @@ import pytest
 from keepwhole.errors import UsageError
 from keepwhole.logs.own_format import run_of
 from keepwhole.logs.run import Run
-from keepwhole.replay.atoms import atom_parts, atoms, long_lines, occurrences_in_context, occurs
+from keepwhole.policies.atoms import atom_parts, atoms, long_lines, occurrences_in_context, occurs
 from keepwhole.replay.evidence import Evidence, evidence, is_recorded_under_masking
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import EvidenceShare, shares_by_kind

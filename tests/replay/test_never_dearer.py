@@ -25,8 +25,8 @@ CENT = 3_333
 """Tokens for a cent at three dollars a million."""
 ROUNDED = 0.005
 """A cache serves whole blocks, and requests are whole numbers of tokens; the budget is not that exact."""
-QUICK = CAREFUL.replace(patience=0.05, clear_at_least=1_000, keep_steps=1, start=10_000)
-"""Settings under which a batch is made as soon as it is afforded."""
+QUICK = CAREFUL.replace(worth=100_000, horizon=100, clear_at_least=1_000, keep_steps=1, start=10_000)
+"""Settings under which results stay for some turns, and then go in a batch as soon as it is afforded."""
 sizes = st.lists(st.sampled_from([300, 2_000, 8_000]), min_size=25, max_size=70)
 prices = st.sampled_from([(0.10, 1.25), (0.05, 1.25), (0.02, 1.0)])
 
@@ -73,5 +73,5 @@ def test_a_batch_that_leaves_no_room_costs_more(monkeypatch: pytest.MonkeyPatch)
         return lambda behind, freed: self.of_batch(behind, freed) <= 2 * self.budget(share)
 
     monkeypatch.setattr(Costs, "affords_batch", affords_all)
-    found = max(worst([8_000] * steps, (0.05, 1.25), 200_000, Auto(QUICK)) for steps in range(15, 25))
+    found = max(worst([8_000] * steps, (0.05, 1.25), 200_000, Auto(QUICK)) for steps in range(15, 40, 3))
     assert found > 1 + QUICK.max_loss + ROUNDED

@@ -180,7 +180,7 @@ def test_a_policy_is_told_when_the_cache_has_gone_cold_where_the_run_has_times()
 
 def test_a_policy_is_told_the_window_when_results_arrive() -> None:
     one = run(user("go"), calls("a", q="x"), result("many words of a file\n" * 2_000, "a"), calls("b", q="y"))
-    policy = Auto(CAREFUL.replace(arrival_cap={"other": 100_000}))
+    policy = Auto(CAREFUL.replace(arrival_least={"other": 100_000}))
     texts = [DEFAULT.replace(window=window) for window in (10_000, 200_000)]
     shown = [replay(facts(one), policy, profile).requests[1].total for profile in texts]
     assert shown[0] < 20_000 < shown[1], "half of what is left of a small window, and whole in a large one"

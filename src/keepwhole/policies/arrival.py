@@ -9,12 +9,12 @@ Theory of operation. A policy has one arrival rule. It is asked in two ways, and
 large as a whole. Which limit applies to a result, first match first:
 
     1. the override of its tool, or an `inline_limit` that the user gave    (`tools.truncation`)
-    2. the cap of its kind: shell, search, read, report, other             (policy `auto`: `auto.arrival_cap`)
+    2. what it is worth by its names and numbers, not for reads and reports (policy `auto`: `auto.worth`)
     3. the limit of its tool, or the one for all tools                     (policy `truncation`)
 
-Example. `bash` prints 20,000 characters under the default settings. Its kind is `shell`, whose cap is 8,000: both
-`keep` and `view` show the same 8,000 characters, notices included, cut by the same strategy. With `overrides: {bash:
-{inline_limit: 1000}}` both show 1,000.
+Example. `bash` prints 20,000 characters of plain words under the default settings. Its kind is `shell`, of which at
+least 8,000 are shown, and there is nothing in it that is worth more: both `keep` and `view` show the same 8,000
+characters, notices included, cut by the same strategy. With `overrides: {bash: {inline_limit: 1000}}` both show 1,000.
 
 Invariants: the same result under the same settings and the same question is shown the same; text that imitates a
 notice is marked as quoted, also where nothing is cut. The question is the caller's, else what the call itself asks:
@@ -24,25 +24,33 @@ Owns: these rules. Must not know: other results, how decisions are recorded.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.atoms import atoms
 from keepwhole.policies.kinds import Kind, kind_of
+from keepwhole.policies.need import WEIGHTS
 from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.notice import imitates
-from keepwhole.truncation.present import Artifact, choose, present, show_whole, summarize
+from keepwhole.truncation.present import Artifact, present, show_whole, summarize
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 RULE = "arrival"
-_STRUCTURED = frozenset(("element", "rows", "diff"))
+_WORTH = 0.12
+"""The weight of need, over the price of sending a character once and carrying it for some turns."""
+_COUNTED = 100_000
+_NEW = 0.7
+"""Characters of a text whose names are counted, and the power by which their number grows with longer texts."""
+_LETTERS = re.compile(r"[A-Za-z]{2}")
 _QUESTION_KEYS = ("question", "query", "prompt")
 _PATTERN_KEYS = ("pattern", "regex", "regexp", "search_term")
 """Arguments of a call that say what it asks, and what it searches for."""
@@ -204,14 +212,29 @@ def choices_to_mark(new: Iterable[Item]) -> list[Choice]:
     return [choice for choice in found if choice is not None]
 
 
-def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> int:
-    """Return the cap of the policy `auto`: most characters of a result on arrival, by its kind."""
+def cap_by_worth(settings: AutoSettings, arriving: Arriving, limits: Limits) -> int:
+    """Return the cap of the policy `auto`: most characters of a result on arrival.
+
+    The first part of a text tells most and each further part less, by the root that need grows with (`need.py`), while
+    each further character costs the same. So a text is cut where one more would cost more than it is worth: a list of
+    ids is shown at length, a build log of the same size is not.
+    """
     source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
-    cap = settings.arrival_cap.get(kind, settings.outsized)
-    if source.chars > cap and kind != "read":
-        structured = choose(source, limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED
-        cap = max(cap, settings.structured_cap) if structured else cap
-    return min(cap, settings.outsized)
+    least = settings.arrival_least.get(kind, settings.outsized)
+    if source.chars <= least or least >= settings.outsized:
+        return min(least, settings.outsized)
+    share = settings.worth * _WORTH * names_within(source) ** WEIGHTS.unsaid / source.chars
+    return max(least, min(settings.outsized, int(source.chars * min(1.0, share) ** (1 / (1 - WEIGHTS.unsaid)))))
+
+
+def names_within(source: Source) -> float:
+    """Return the number of different names and ids in a text, about; of a long one from its beginning.
+
+    Numbers, dates and times are none: every line of a log has its own.
+    """
+    chars = min(source.chars, _COUNTED)
+    found = sum(_LETTERS.search(atom) is not None for atom in atoms(source.text(0, chars)))
+    return found * (source.chars / chars) ** _NEW if chars else 0.0
 
 
 def with_cap(limits: Limits, cap: int, chars: int) -> Limits:

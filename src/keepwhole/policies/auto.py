@@ -8,23 +8,26 @@ Theory of operation
 On arrival (`arrive`), once per result and before it was ever sent, so that no cache is lost:
 
     1. A repeat of a result that is shown whole becomes a pointer (`repeats.py`).
-    2. A result over the cap of its kind is cut to it (`arrival_cap`): shell and search output, structured data; reads
-       and reports only above `outsized`.
+    2. A result that is longer than what its names and numbers are worth is cut (`cap_by_worth`); reads and reports only
+       above `outsized`.
     3. If all results of the step are over `step_cap`, or over half of what is left of the window, each that is over its
        share is cut to it, in the order of the calls; room that one does not need goes to the next. Where that would cut
        the base of a repeat of the same step, the step is decided again without repeats.
 
-Later (`age`), before each request. A result is *old* after `old_after` turns of its kind, sooner once the user has
-written again. Leaving it out changes the prompt from its message on, and everything behind that is written to the
-provider's cache anew. So nothing happens below `start` tokens, and above that only a batch that pays (`payback.py`)
-and that the conversation can afford (`models/ledger.py`), so that it never costs more than `mode: off` by `max_loss`:
+Later (`age`), before each request. How likely a result is to be needed is predicted from how it was used so far
+(`need.py`). Showing what is needed is worth `worth` tokens, carrying a result costs its tokens at the price of the
+cache: where the cost is larger, the result is better left out. But leaving it out changes the prompt from its message
+on, and everything behind that is written to the cache anew. So nothing happens below `start` tokens, and above that
+only a batch that gains (`payback.py`) and that the conversation can afford (`models/ledger.py`), so that it never
+costs more than `mode: off` by `max_loss`:
 
-    tokens sent      20k      50k (`start`)                            0.9 of the window (`ceiling`)
-                     nothing  |  a batch, when it pays and is afforded |  one deep batch, if it frees enough
+    tokens sent      10k      20k (`start`)                            0.9 of the window (`ceiling`)
+                     nothing  |  a batch, if it gains and is afforded  |  one deep batch, if it frees enough
 
-        turn 60   shell #3 (9,000 tokens, old for 20 turns), read #5 (old in 8 turns), shell #9 (young)
-                  carrying #3 has cost 20 x 9,000 cached reads; rewriting the 6,000 tokens behind it costs less
-                  → one batch: #3, and #5 too if it has gone `along` of its way, since the rewrite is paid once
+        turn 60   shell #3 (9,000 tokens, need .02), read #5 (2,000 tokens, need .3), shell #9 (4,000 tokens, need .1)
+                  at a cached price of .1 and a worth of 13,000, per turn: #3 costs 900 and is worth 26, #5 costs 200
+                  and is worth 390, #9 costs 400 and is worth 130
+                  → #3 and #9 over the 9 turns to come save more than the rewrite behind #3 costs: one batch; #5 stays
 
 Invariants:
 - A choice `aged` is final; a later batch only adds to it, so a prefix that was sent is sent again unchanged.
@@ -45,11 +48,12 @@ from keepwhole.models.ledger import Costs, last_end
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arguments import NOTE, OldArguments, arguments_choice, hidden_arguments
-from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
+from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_worth
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
 from keepwhole.policies.kinds import Kind
 from keepwhole.policies.near_repeats import near_choice
+from keepwhole.policies.need import TURNS, need_of
 from keepwhole.policies.payback import Numbers, best_batch
 from keepwhole.policies.policy import (
     UNKNOWN_MODEL,
@@ -95,7 +99,7 @@ class Auto:
     ) -> None:
         self.settings = settings
         self._question = question
-        self._rule = ArrivalRule(configuration, strategies, partial(cap_by_kind, settings))
+        self._rule = ArrivalRule(configuration, strategies, partial(cap_by_worth, settings))
 
     def show(self, arriving: Arriving) -> TruncationResult:
         """Cut a result that is over the cap of its kind."""
@@ -190,17 +194,42 @@ class Auto:
     def _batch_that_pays(
         self, transcript: Transcript, decided: Choices, situation: Situation, arguments: OldArguments | None
     ) -> list[Item]:
-        """Return the batch that pays, if one does; with a cold cache all results that have begun to be old."""
-        aged = ((item, *self._age(transcript, item)) for item in self._may_age(transcript, decided, arguments))
-        oldish = [(item, overdue) for item, share, overdue in aged if share >= self.settings.along]
+        """Return the batch that gains most, if one gains; with a cold cache everything that is not worth carrying."""
+        old = self._not_worth_carrying(transcript, decided, situation, arguments)
         if situation.cold:
-            return [item for item, _ in oldish]
-        batch = self._best_batch(transcript, decided, oldish, situation, arguments)
+            return [item for item, _ in old]
+        batch = self._best_batch(transcript, decided, old, situation, arguments)
         if batch:
             in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch], arguments)
-            oldish = [(item, overdue) for item, overdue in oldish if item.number not in in_use]
-            batch = self._best_batch(transcript, decided, oldish, situation, arguments)
+            old = [(item, saves) for item, saves in old if item.number not in in_use]
+            batch = self._best_batch(transcript, decided, old, situation, arguments) if in_use else batch
         return [transcript.items[number] for number in reversed(batch)]
+
+    def _not_worth_carrying(
+        self, transcript: Transcript, decided: Choices, situation: Situation, arguments: OldArguments | None
+    ) -> list[tuple[Item, float]]:
+        """Return the results that cost more to carry than they are worth, with what leaving each out saves until the
+        run is expected to end."""
+        items = self._may_age(transcript, decided, arguments)
+        worth = self.settings.worth / (TURNS * situation.profile.read)
+        ahead = self.settings.horizon * transcript.turns
+        found: list[tuple[Item, float]] = []
+        for item, need in zip(items, self._needs(transcript, decided, items), strict=True):
+            saves = _tokens_of_leaving(item, decided.get(item.number), arguments) - worth * need
+            if saves > 0:
+                found.append((item, ahead * saves))
+        return found
+
+    def _needs(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[float]:
+        uses, turns = transcript.uses.of, transcript.turns
+        found: list[float] = []
+        for item in items:
+            choice = decided.get(item.number)
+            shown = 1.0 if choice is None else choice.tokens / max(1, item.tokens)
+            is_obsolete = item.target is not None and is_superseded(transcript, item)
+            use, asked = uses[item.number], transcript.user_messages_after(item)
+            found.append(need_of(use, turns, asked, shown, is_obsolete))
+        return found
 
     def _best_batch(
         self,
@@ -210,26 +239,12 @@ class Auto:
         situation: Situation,
         arguments: OldArguments | None,
     ) -> list[int]:
-        price = self.settings.patience * payback(situation.profile, 1, 1)
+        price = payback(situation.profile, 1, 1)
         costs = situation.costs
         if costs is None:
             return best_batch(_carry_costs(transcript, decided, old, None, arguments), price)
         carried = _carry_costs(transcript, decided, old, costs.ends, arguments)
         return best_batch(carried, price, costs.affords_batch(self.settings.max_loss))
-
-    def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
-        """Return how far a result is on the way to being old, where 1 is old, and how many requests carried it since.
-
-        Plain numbers, here and in `_carry_costs`: this is done for every open result at every request.
-        """
-        after = 1.0 if is_superseded(transcript, item) else self.settings.old_after.get(item.kind, inf)
-        turns = transcript.turns - item.turn + 1
-        asked = transcript.next_user_turn(item)
-        if asked is None:
-            return turns / after, turns - after + 1
-        sooner = after / self.settings.new_task
-        since = min(turns - sooner, transcript.turns - asked)
-        return turns / sooner, max(turns - after, since) + 1
 
     def _batch_to_fit(
         self,
@@ -240,22 +255,23 @@ class Auto:
         situation: Situation,
         arguments: OldArguments | None,
     ) -> list[Choice]:
-        """Return one deep batch of the oldest for their kind, if it leaves at most `_AT_MOST` of the limit, and if the
-        conversation can afford it.
+        """Return one deep batch of the results that are needed least for their size, if it leaves at most `_AT_MOST` of
+        the limit, and if the conversation can afford it.
 
         Else nothing is left out, and a summary makes room: the window is full of something else, or a summary costs
         less, since it leaves less to be written to the cache. Only what the provider would refuse is made to fit with
         all but the newest step.
         """
-        ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided, arguments)}
+        items = self._may_age(transcript, decided, arguments)
+        freed_by = [max(1, _tokens_of_leaving(item, decided.get(item.number), arguments)) for item in items]
+        needs = self._needs(transcript, decided, items)
         free = 0
         taken: list[int] = []
-        for number in sorted(ages, key=lambda number: -ages[number]):
-            if free >= sent - limit * _DOWN_TO and ages[number] < self.settings.along:
+        for place in sorted(range(len(items)), key=lambda place: needs[place] / freed_by[place]):
+            if free >= sent - limit * _DOWN_TO:
                 break
-            free += _shown_tokens(item := transcript.items[number], decided.get(number)) - _POINTER
-            free += arguments.of(item).freed if arguments is not None else 0
-            taken.append(number)
+            free += freed_by[place]
+            taken.append(items[place].number)
         choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)], arguments)
         freed = _tokens_freed(transcript, decided, choices)
         affords = self._affords(transcript, decided, choices, situation.costs, arguments)
@@ -277,7 +293,7 @@ class Auto:
         if costs is None or not choices:
             return True
         oldest = transcript.items[min(choice.number for choice in choices)]
-        ((_, _, _, behind),) = _carry_costs(transcript, decided, [(oldest, 0.0)], costs.ends, arguments)
+        ((*_, behind),) = _carry_costs(transcript, decided, [(oldest, 0.0)], costs.ends, arguments)
         return costs.affords_batch(self.settings.max_loss)(behind, _tokens_freed(transcript, decided, choices))
 
     def _choices(
@@ -391,18 +407,25 @@ def _carry_costs(
     saved, first = 0, len(transcript.messages)
     changed = iter(sorted(decided, reverse=True))
     number = next(changed, -1)
-    for item, overdue in reversed(old):
-        more = arguments.of(item).freed if arguments is not None else 0
-        index = transcript.index_of_call(item) if more else item.index
+    for item, saves in reversed(old):
+        cuts_call = arguments is not None and arguments.of(item).freed
+        index = transcript.index_of_call(item) if cuts_call else item.index
         first = min(first, index if ends is None else last_end(ends, index))
         while number >= 0 and transcript.items[number].index >= first:
             saved += transcript.items[number].tokens - decided[number].tokens
             number = next(changed, -1)
-        choice = decided.get(item.number)
-        shown = item.tokens if choice is None else choice.tokens
-        stays = arguments is not None and more and shown < arguments.least
-        frees = (shown - _POINTER if shown > _POINTER and not stays else 0) + (more - NOTE if more else 0)
-        yield item.number, frees, overdue, transcript.tokens_from(first) - saved
+        frees = _tokens_of_leaving(item, decided.get(item.number), arguments)
+        yield item.number, frees, saves, transcript.tokens_from(first) - saved
+
+
+def _tokens_of_leaving(item: Item, choice: Choice | None, arguments: OldArguments | None) -> int:
+    """Return the tokens that leaving a result out frees, with the long arguments of its call where these are cut."""
+    shown = item.tokens if choice is None else choice.tokens
+    more = arguments.of(item).freed if arguments is not None else 0
+    if not more:
+        return max(0, shown - _POINTER)
+    stays = arguments is not None and shown < arguments.least
+    return (0 if stays else max(0, shown - _POINTER)) + more - NOTE
 
 
 def _is_repeat(choice: Choice | None) -> bool:

@@ -1,11 +1,12 @@
-"""When it pays to leave old results out: carrying them costs at every request, leaving them out costs once.
+"""When it pays to leave results out: carrying them costs at every request, leaving them out costs once.
 
 Owns: the arithmetic alone. Must not know: which results may age, or what is shown instead.
 
-A cached token is cheap to send again, an uncached one is not, and everything after a change is uncached. How long
-a run will last is unknown. So the rule is that of the ski rental problem: rent until the rents add up to the price.
-A batch is made once carrying its results, since they became old, has cost as much as sending the rest uncached
-would cost. So at most twice the least possible cost is paid, however long the run lasts.
+A cached token is cheap to send again, an uncached one is not, and everything after a change is uncached. So a batch
+begins at some result and takes everything behind that is worth leaving out; what it gains is what leaving each of them
+out saves until the run is expected to end, less the price of sending the rest of what is behind once uncached. Of all
+results at which it may begin, the one that gains most is taken. How long a run lasts nobody knows: the longer it has
+been, the longer it is expected to go on, so a batch deep inside waits until the run has become long.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,8 +19,8 @@ class Carried(NamedTuple):
     number: int
     frees: int
     """Tokens that leaving it out would save from now on."""
-    overdue: float
-    """Requests that have carried it since it became old; a negative number counts as 0."""
+    saves: float
+    """What that saves until the run is expected to end, as tokens that one request carries."""
     behind: int
     """Tokens that are sent anew if it is left out, its own included."""
 
@@ -41,19 +42,19 @@ def best_batch(carried: Iterable[Carried | Numbers], price: float, affords: Affo
 
     `price` is the cost of sending a token uncached, as a number of requests that carry it.
 
-    >>> old = [Carried(7, frees=900, overdue=0, behind=1_000), Carried(3, frees=900, overdue=20, behind=3_000)]
+    >>> old = [Carried(7, frees=900, saves=0, behind=1_000), Carried(3, frees=900, saves=18_000, behind=3_000)]
     >>> best_batch(old, price=11.5), best_batch(old, price=49)
     ([7, 3], [])
     """
     freed = 0
-    spent = best = 0.0
+    saved = best = 0.0
     numbers: list[int] = []
     many = 0
-    for number, frees, overdue, behind in carried:
+    for number, frees, saves, behind in carried:
         numbers.append(number)
         freed += frees
-        spent += frees * overdue if overdue > 0 else 0
-        gain = spent - price * (behind - freed)
+        saved += saves
+        gain = saved - price * (behind - freed)
         if gain > best and affords(behind, freed):
             best, many = gain, len(numbers)
     return numbers[:many]

@@ -24,25 +24,19 @@ class AutoSettings(SettingsSection):
 
     section = "auto"
 
-    arrival_cap: Mapping[Kind, Count] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
-    """Most characters of a result on arrival, by kind; `read` and `report` are shown whole unless named here."""
-    structured_cap: Count = 24_000
-    """The same for data and diffs, which are cut by their structure."""
+    worth: Annotated[float, Range(0)] = 13_000
+    """What it is worth to show a string that the agent will use, in tokens at the input price: the rate of exchange
+    between evidence and cost. The larger, the more of a result is shown, and the longer; 0 for cost alone."""
+    horizon: Annotated[float, Range(0, 1_000, above=True)] = 0.15
+    """How long a run is expected to go on, as a share of the turns it has had: by then a batch must have paid."""
+    arrival_least: Mapping[Kind, Count] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
+    """Characters of a new result that are shown at least, by kind; more, the more names and numbers it has. Kinds that
+    are not given here (`read` and `report`) are shown whole."""
     outsized: Count = 120_000
     """Most characters of any result on arrival."""
     step_cap: Count = 200_000
     """Most characters of all results of one step; never more than half of what is left of the window."""
-    old_after: Mapping[Kind, Count] = MappingProxyType(
-        {"shell": 19, "search": 33, "other": 48, "read": 48, "report": 96, "image": 12}
-    )
-    """Turns after which a result of each kind is old."""
-    new_task: Annotated[float, Range(0, 1_000, above=True)] = 2.0
-    """How much faster results age that are older than the user's last message."""
-    along: Annotated[float, Range(0, 1, above=True)] = 0.25
-    """A batch takes along the results that have gone this share of the way to being old."""
-    patience: Annotated[float, Range(0, 1_000, above=True)] = 2.0
-    """A batch is made when carrying its results has cost this many times what it costs to send the rest anew."""
-    start: Count = 50_000
+    start: Count = 20_000
     """Tokens below which nothing ages; half of what may be sent, where that is less."""
     max_loss: Annotated[float, Range(0, 1_000)] = 0.05
     """Share by which a conversation may at most cost more than with `mode: off`, wherever it ends."""
@@ -54,7 +48,7 @@ class AutoSettings(SettingsSection):
         {"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1, "image": 3}
     )
     """Newest results of each kind that never age, unless the window forces it."""
-    keep_steps: Count = 5
+    keep_steps: Count = 2
     """Newest steps whose results never age, unless the window forces it."""
     clear_at_least: Count = 1_000
     """Tokens that a batch must free."""
@@ -70,15 +64,7 @@ class AutoSettings(SettingsSection):
 
 
 CAREFUL = AutoSettings()
-LEAN = AutoSettings(
-    arrival_cap={"shell": 6_000, "search": 6_000, "other": 6_000},
-    old_after={"shell": 12, "search": 24, "other": 4, "read": 40, "report": 80, "image": 6},
-    new_task=3.0,
-    along=0.1,
-    patience=1.25,
-    start=20_000,
-    recent_steps=0,
-)
+LEAN = AutoSettings(worth=5_000)
 PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})
 
 

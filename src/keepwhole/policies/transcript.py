@@ -20,6 +20,7 @@ from keepwhole.models.media_tokens import RuleName, media_reserve, media_tokens
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import measure
 from keepwhole.policies.kinds import Kind, kind_of, target_of
+from keepwhole.policies.uses import ResultUses
 from keepwhole.truncation.cut import ArgumentCut, Source, TextSource
 from keepwhole.truncation.recall_link import RecallLink
 
@@ -212,6 +213,7 @@ class Transcript:
         self._asked: list[tuple[int, int]] = []
         """The user's messages that are not only results: the index of each, and the number of turns before it."""
         self._undo: list[list[tuple[str, Call | None]]] = []
+        self._uses = ResultUses()
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add the next messages."""
@@ -240,6 +242,19 @@ class Transcript:
         while self._asked and self._asked[-1][0] >= length:
             self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
+        if self._uses.messages > length:
+            self._uses = ResultUses()
+
+    @property
+    def uses(self) -> ResultUses:
+        """How results have been used; counted when it is asked for."""
+        for index in range(self._uses.messages, len(self.messages)):
+            self._uses.add(self.messages[index], self.items_in(index), self.turns_before(index + 1))
+        return self._uses
+
+    def user_messages_after(self, item: Item) -> int:
+        """Return how many messages the user wrote after a result."""
+        return len(self._asked) - bisect_right(self._asked, item.index, key=itemgetter(0))
 
     def requests(self, start: int = 0) -> Iterator[tuple[int, int, int]]:
         """Yield the requests that the model has answered, from the turn `start` on: the number of turns before each,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from keepwhole.canonical.message import Call
 from keepwhole.logs.run import Run
-from keepwhole.replay.atoms import argument_text, occurrences_in_context
+from keepwhole.policies.atoms import argument_text, occurrences_in_context
 from keepwhole.replay.evidence import candidates, part_candidates
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.run_texts import RunTextIndex, RunTexts

@@ -10,7 +10,7 @@ what it was about to write around the missing string, so the words of that line 
 
 from collections.abc import Sequence
 
-from keepwhole.replay.atoms import is_rare, occurs, words
+from keepwhole.policies.atoms import is_rare, occurs, words
 from keepwhole.replay.cost import BlindSearch
 from keepwhole.replay.evidence import Evidence, is_visible
 from keepwhole.replay.run_facts import RunFacts

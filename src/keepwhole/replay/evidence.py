@@ -40,7 +40,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole.canonical.message import Message
 from keepwhole.logs.run import Run
-from keepwhole.replay.atoms import atom_parts, atoms, long_lines, occurs
+from keepwhole.policies.atoms import atom_parts, atoms, long_lines, occurs
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.run_texts import ChangedTexts, RunStep, RunTexts
 

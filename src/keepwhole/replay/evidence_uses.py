@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keepwhole.logs.run import Run
-from keepwhole.replay.atoms import occurs
+from keepwhole.policies.atoms import occurs
 from keepwhole.replay.evidence import candidates, part_candidates
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.run_texts import RunStep, RunTextIndex, RunTexts

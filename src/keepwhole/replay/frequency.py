@@ -6,7 +6,7 @@ Owns: the number of other tasks in whose results a string occurs.
 from collections.abc import Iterable
 
 from keepwhole.logs.run import Run
-from keepwhole.replay.atoms import occurs, words
+from keepwhole.policies.atoms import occurs, words
 
 SHARE = 0.2
 """A string that occurs in more than this share of the other tasks is common."""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from keepwhole.policies.atoms import CONTEXT, occurrences_in_context, positions
 from keepwhole.policies.policy import Choices
 from keepwhole.policies.transcript import Item
 from keepwhole.recall.ranges import CharRange, LineRange, range_of
-from keepwhole.replay.atoms import CONTEXT, occurrences_in_context, positions
 from keepwhole.replay.evidence import Evidence, ResultUse
 from keepwhole.replay.run_texts import UNKNOWN
 

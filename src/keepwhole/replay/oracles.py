@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from keepwhole.models.profiles import Profile
+from keepwhole.policies.atoms import positions
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.replay.atoms import positions
 from keepwhole.replay.evidence import Evidence
 from keepwhole.truncation.cut import Cut, Piece, Segment
 

@@ -37,12 +37,12 @@ from itertools import groupby
 from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.models.unmanaged import ClientRequest, summary_cost
+from keepwhole.policies.atoms import argument_text
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.other_systems import Everything
 from keepwhole.policies.policy import Choice, Policy, Situation, hides, shown_text
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item, Name, Transcript
-from keepwhole.replay.atoms import argument_text
 from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
 from keepwhole.replay.client_compaction import CompactingClient
 from keepwhole.replay.cost import RequestTokens, price_of, refetch_cost

@@ -9,8 +9,8 @@ from keepwhole.logs.run import Run
 from keepwhole.models.media_tokens import RuleName, media_tokens
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import Counter, estimate
+from keepwhole.policies.atoms import occurrences_in_context
 from keepwhole.replay.argument_evidence import RunArguments
-from keepwhole.replay.atoms import occurrences_in_context
 from keepwhole.replay.evidence import Evidence, ResultUse, evidence, result_uses
 from keepwhole.replay.evidence_uses import EvidenceUse, evidence_uses
 from keepwhole.replay.frequency import Frequency

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.message import Call, Message
 from keepwhole.logs.run import Run
-from keepwhole.replay.atoms import argument_text, occurs, words
+from keepwhole.policies.atoms import argument_text, occurs, words
 
 UNKNOWN = "?"
 """The tool of a result whose call is not in the run."""

@@ -8,10 +8,10 @@ Must not know: policies, how a unit is found (`recall.tail`).
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from keepwhole.policies.atoms import occurs
 from keepwhole.policies.policy import Choices, shown_text
 from keepwhole.policies.transcript import Transcript
 from keepwhole.recall.tail import recall_at_tail
-from keepwhole.replay.atoms import occurs
 from keepwhole.replay.evidence import candidates, part_candidates
 from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.run_texts import RunStep

@@ -129,8 +129,8 @@ def test_explain_says_what_the_shadow_would_show(cli: Cli) -> None:
 
 
 def test_explain_says_what_the_shadow_would_have_aged(cli: Cli) -> None:
-    eager = "start: 500, keep_steps: 1, max_loss: 1000, patience: 0.01, clear_at_least: 100, min_tokens: 50"
-    (cli.folder / "keepwhole.yaml").write_text(f"auto: {{{eager}, old_after: {{other: 1}}}}\n")
+    eager = "start: 500, keep_steps: 1, max_loss: 1000, worth: 0, horizon: 1000, clear_at_least: 100, min_tokens: 50"
+    (cli.folder / "keepwhole.yaml").write_text(f"auto: {{{eager}}}\n")
     store = SqliteStore(str(cli.folder / "home"))
     session = Session("quiet", store=store)
     log, messages = RequestLog(session), [{"role": "user", "content": "go"}]

@@ -198,7 +198,7 @@ def indicator(used: int, whole: int, hostile: str = "") -> dict[str, Any]:
     }
 
 
-OLD = {"shell": 19, "search": 33, "read": 48}
+KEPT = {"shell": 1, "search": 1, "read": 1}
 
 
 def setting(key: str, default: float, explained: str) -> dict[str, Any]:
@@ -211,10 +211,10 @@ POLICIES = {
     "now": {"policy": "auto", "preset": "careful", "mode": "on"},
     "settings": [
         *(
-            setting(f"auto.old_after.{kind}", turns, "Turns after which a result is old.")
-            for kind, turns in OLD.items()
+            setting(f"auto.keep.{kind}", many, "Newest results of each kind that never age.")
+            for kind, many in KEPT.items()
         ),
-        setting("auto.patience", 2.0, "A batch is made when it saves `patience` times what it costs."),
+        setting("auto.horizon", 0.15, "How long a run is expected to go on."),
         setting("rolling.max_age", 5, "Steps after which a result is replaced."),
     ],
 }

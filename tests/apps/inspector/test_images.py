@@ -23,10 +23,10 @@ EAGER = CAREFUL.replace(
     arguments="old",
     start=1_000,
     keep_steps=1,
-    patience=0.01,
+    worth=0,
+    horizon=1_000,
     max_loss=1_000.0,
     clear_at_least=1,
-    old_after=dict.fromkeys(CAREFUL.old_after, 1),
 )
 
 

@@ -200,7 +200,7 @@ def test_the_call_for_the_lines_in_sight_is_copied(look: Look) -> None:
 def test_a_policy_is_played_and_its_settings_are_copied(look: Look) -> None:
     one = look(permissions=["clipboard-read", "clipboard-write"])
     tab = one.see("/session/fix-the-router/play", "form.settings")
-    tab.get_by_label("patience").fill("1")
+    tab.get_by_label("horizon").fill("1")
     tab.get_by_label("Preset").select_option("lean")
     tab.get_by_label("read", exact=True).fill("12")
     one.fake.delay = 0.2
@@ -210,7 +210,7 @@ def test_a_policy_is_played_and_its_settings_are_copied(look: Look) -> None:
     assert one.fake.posted[-1][1] == {
         "policy": "auto",
         "preset": "lean",
-        "settings": {"auto.patience": 1, "auto.old_after.read": 12},
+        "settings": {"auto.horizon": 1, "auto.keep.read": 12},
     }
     assert "−39 %" in tab.locator(".figure").first.inner_text()
     assert "never" in tab.locator(".figure").last.inner_text()

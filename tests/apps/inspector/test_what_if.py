@@ -122,7 +122,7 @@ def test_too_much_to_replay_is_reported_with_what_to_do(services: InspectorServi
         {"settings": {"auto.start": "much"}},
         {"settings": {"auto.start": True}},
         {"settings": {"auto.start": 0}},
-        {"settings": {"auto.old_after": 3}},
+        {"settings": {"auto.keep": 3}},
         {"settings": {"auto.start.more": 3}},
         {"settings": {"tools.truncation.overrides": {}}},
     ],
@@ -152,7 +152,7 @@ def test_everything_that_is_offered_can_be_tried_and_is_explained(services: Insp
 
 
 def test_the_yaml_gives_the_settings_that_were_tried(services: InspectorServices, tmp_path: Path) -> None:
-    asked = {"preset": "lean", "settings": {"auto.patience": 1, "auto.old_after.read": 9, "auto.keep.read": 4}}
+    asked = {"preset": "lean", "settings": {"auto.horizon": 1, "auto.worth": 9_000, "auto.keep.read": 4}}
     asked["settings"] |= {"tools.truncation.inline_limit": 5_000}  # type: ignore[operator]
     tried = what_if.settings_to_try(services.record.settings, asked)
     file = tmp_path / "keepwhole.yaml"

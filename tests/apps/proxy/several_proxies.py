@@ -32,8 +32,8 @@ EAGER = CAREFUL.replace(
     max_loss=1_000,
     start=3_000,
     most=24_000,
-    old_after={"shell": 3, "search": 3, "other": 3, "read": 4, "report": 9},
-    patience=0.5,
+    worth=0,
+    horizon=10,
     min_tokens=50,
     clear_at_least=300,
 )

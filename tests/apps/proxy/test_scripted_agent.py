@@ -35,7 +35,7 @@ PRICES: dict[Dialect, tuple[float, float]] = {
     "openai_chat": (0.1, 1.0),
     "openai_responses": (0.1, 1.0),
 }
-ONE = {"proxy": {"tenants": "one"}, "auto": {"old_after": {"other": 5}, "start": 20000}}
+ONE = {"proxy": {"tenants": "one"}, "auto": {"worth": 0, "horizon": 1, "start": 20000}}
 every_dialect = pytest.mark.parametrize("dialect", TILLS)
 every_length = pytest.mark.parametrize("steps", [FEW, pytest.param(MANY, marks=pytest.mark.torture)])
 

@@ -25,10 +25,10 @@ MODEL = f"models:\n  claude-sonnet-4-5:\n    window: {WINDOW}\n"
 EAGER = """
 auto:
   start: 4000
-  patience: 0.5
+  worth: 0
+  horizon: 10
   keep_steps: 2
   clear_at_least: 5000
-  old_after: {shell: 5}
 """
 
 

@@ -180,7 +180,7 @@ def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:
         raise UsageError(f"There is no policy `{policy}`. Keepwhole has {', '.join(BUILT_IN)}.")
     given: object = {} if asked.get("settings") is None else asked["settings"]
     if not isinstance(given, dict):
-        raise UsageError("`settings` holds keys and values, such as `auto.patience: 1`.")
+        raise UsageError("`settings` holds keys and values, such as `auto.worth: 8000`.")
     start = now.auto if preset == now.preset else PRESETS[preset]
     auto, truncation = start, now.truncation
     for key, value in cast("dict[str, Any]", given).items():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepwhole.replay.atoms import occurs, positions
+from keepwhole.policies.atoms import occurs, positions
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""How likely a result is to be needed again, from how it has been used so far.
+
+Owns: the table of weights, the formula, the reasons in words. Must not know: what leaving a result out saves.
+
+Theory of operation
+-------------------
+*Need* is the number of strings that the next ten turns are expected to take from a result, at most five. It is a
+product, so each fact makes it larger or smaller by a factor that does not depend on the others:
+
+    need = base · (1 + unsaid)^unsaid · (turns since it was referred to)^turns · (1 + messages of the user since)^user
+           · again, if the same call was made again · written, if a file that its call names was written to
+
+    a file read 40 turns ago, 60 names of it unsaid      .13 · 61^.51 · 40^-.48                      = 0.18
+    the same, written to since                           0.18 · .53                                  = 0.10
+    the same, and read again since                       0.18 · .045                                 = 0.01
+
+The weights are fitted by `python -m bench.need`, which also says how they do on a source that they were not fitted to.
+No weight belongs to a tool or to a kind of tool: such weights did worse on sources that were left out.
+"""
+
+from keepwhole.canonical.value import Value
+from keepwhole.policies.uses import ResultUse
+
+TURNS = 10
+"""Turns ahead for which need is predicted."""
+
+
+class NeedWeights(Value):
+    """The weights of the formula."""
+
+    base: float = 0.130
+    unsaid: float = 0.51
+    turns: float = -0.48
+    user: float = -0.91
+    again: float = 0.045
+    written: float = 0.53
+
+
+WEIGHTS = NeedWeights()
+
+
+def need_of(
+    use: ResultUse,
+    turn: int,
+    messages: int = 0,
+    shown: float = 1.0,
+    is_obsolete: bool = False,
+    weights: NeedWeights = WEIGHTS,
+) -> float:
+    """Return the need of a result in turn `turn`, after so many messages of the user; `shown` is the share of it that
+    is shown, and what is obsolete counts as called again.
+
+    >>> use = ResultUse(turn=1)
+    >>> use.unsaid = 60
+    >>> round(need_of(use, turn=40), 2), round(need_of(use, turn=40, is_obsolete=True), 3)
+    (0.18, 0.008)
+    """
+    need = weights.base * (1 + shown * use.unsaid) ** weights.unsaid * (turn - use.referred + 1) ** weights.turns
+    if messages:
+        need *= (1 + messages) ** weights.user
+    if use.again or is_obsolete:
+        need *= weights.again
+    return need * weights.written if use.written else need
