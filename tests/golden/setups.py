@@ -23,8 +23,8 @@ SETTINGS: dict[str, str] = {
     "  gpt-4o: {window: 12000}\n  gpt-5: {window: 12000}\n",
     "window": "models:\n  default: {window: 30000}\n  claude: {window: 30000}\n"
     "  gpt-4o: {window: 30000}\n  gpt-5: {window: 30000}\n",
-    "eager": "auto:\n  start: 2000\n  worth: 0\n  horizon: 1000\n  clear_at_least: 50\n  min_tokens: 50\n  recent_steps: 0\n"
-    "  keep_steps: 1\n  max_loss: 1000\n"
+    "eager": "auto:\n  start: 2000\n  worth: 0\n  horizon: 1000\n  clear_at_least: 50\n  min_tokens: 50\n"
+    "  recent_steps: 0\n  keep_steps: 1\n  max_loss: 1000\n"
     "  most: 20000\n  outsized: 30000\n"
     "  arrival_least: {shell: 3000, search: 3000, other: 3000, read: 15000}\n",
     "summed": "policy: truncation\nmodels:\n  default: {window: 12000}\n  claude: {window: 12000}\n"

@@ -44,8 +44,9 @@ MEDIA_DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai_chat", "openai_respo
 
 
 def session(window: int) -> Session:
-    """A session with the default settings for a model with that window."""
-    return in_memory(settings=Settings(home="unused", models={"default": {"window": window}}))
+    """A session for a model with that window, in which nothing ages before the window forces it."""
+    auto = CAREFUL.replace(horizon=0.001)
+    return in_memory(settings=Settings(home="unused", auto=auto, models={"default": {"window": window}}))
 
 
 def no_reserve(_sample: str, _tokens: float, _text: str) -> float:

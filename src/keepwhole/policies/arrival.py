@@ -33,7 +33,6 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.atoms import atoms
 from keepwhole.policies.kinds import Kind, kind_of
-from keepwhole.policies.need import WEIGHTS
 from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
@@ -45,7 +44,7 @@ from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 RULE = "arrival"
-_WORTH = 0.12
+_WORTH = 0.13
 """The weight of need, over the price of sending a character once and carrying it for some turns."""
 _COUNTED = 100_000
 _NEW = 0.7
@@ -215,16 +214,16 @@ def choices_to_mark(new: Iterable[Item]) -> list[Choice]:
 def cap_by_worth(settings: AutoSettings, arriving: Arriving, limits: Limits) -> int:
     """Return the cap of the policy `auto`: most characters of a result on arrival.
 
-    The first part of a text tells most and each further part less, by the root that need grows with (`need.py`), while
-    each further character costs the same. So a text is cut where one more would cost more than it is worth: a list of
-    ids is shown at length, a build log of the same size is not.
+    The first part of a text tells most and each further part less, since need grows about with the root of what a
+    result has to tell (`need.py`), while each further character costs the same. So a text is cut where one more would
+    cost more than it is worth: a list of ids is shown at length, a build log of the same size is not.
     """
     source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
     least = settings.arrival_least.get(kind, settings.outsized)
     if source.chars <= least or least >= settings.outsized:
         return min(least, settings.outsized)
-    share = settings.worth * _WORTH * names_within(source) ** WEIGHTS.unsaid / source.chars
-    return max(least, min(settings.outsized, int(source.chars * min(1.0, share) ** (1 / (1 - WEIGHTS.unsaid)))))
+    share = settings.worth * _WORTH * names_within(source) ** 0.5 / source.chars
+    return max(least, min(settings.outsized, int(source.chars * min(1.0, share) ** 2)))
 
 
 def names_within(source: Source) -> float:

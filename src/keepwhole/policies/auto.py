@@ -98,6 +98,7 @@ class Auto:
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
     ) -> None:
         self.settings = settings
+        self._weights = settings.weights
         self._question = question
         self._rule = ArrivalRule(configuration, strategies, partial(cap_by_worth, settings))
 
@@ -228,7 +229,7 @@ class Auto:
             shown = 1.0 if choice is None else choice.tokens / max(1, item.tokens)
             is_obsolete = item.target is not None and is_superseded(transcript, item)
             use, asked = uses[item.number], transcript.user_messages_after(item)
-            found.append(need_of(use, turns, asked, shown, is_obsolete))
+            found.append(need_of(use, turns, asked, shown, is_obsolete, self._weights))
         return found
 
     def _best_batch(

@@ -1,6 +1,6 @@
 """How likely a result is to be needed again, from how it has been used so far.
 
-Owns: the table of weights, the formula, the reasons in words. Must not know: what leaving a result out saves.
+Owns: the formula, and its reasons in words. Must not know: what leaving a result out saves.
 
 Theory of operation
 -------------------
@@ -14,26 +14,15 @@ product, so each fact makes it larger or smaller by a factor that does not depen
     the same, written to since                           0.18 · .53                                  = 0.10
     the same, and read again since                       0.18 · .045                                 = 0.01
 
-The weights are fitted by `python -m bench.need`, which also says how they do on a source that they were not fitted to.
-No weight belongs to a tool or to a kind of tool: such weights did worse on sources that were left out.
+The weights (`NeedWeights`) are fitted by `python -m bench.need`, which also says how they do on a source that they were
+not fitted to. None belongs to a tool or to a kind of tool: such weights did worse on sources that were left out.
 """
 
-from keepwhole.canonical.value import Value
+from keepwhole.policies.settings import NeedWeights
 from keepwhole.policies.uses import ResultUse
 
 TURNS = 10
 """Turns ahead for which need is predicted."""
-
-
-class NeedWeights(Value):
-    """The weights of the formula."""
-
-    base: float = 0.130
-    unsaid: float = 0.51
-    turns: float = -0.48
-    user: float = -0.91
-    again: float = 0.045
-    written: float = 0.53
 
 
 WEIGHTS = NeedWeights()
@@ -61,3 +50,26 @@ def need_of(
     if use.again or is_obsolete:
         need *= weights.again
     return need * weights.written if use.written else need
+
+
+def reasons(use: ResultUse, turn: int, messages: int = 0, is_obsolete: bool = False) -> str:
+    """Return in words for people what makes a result more or less needed.
+
+    >>> use = ResultUse(turn=3)
+    >>> use.again = True
+    >>> reasons(use, turn=34, messages=1)
+    'last referred to 31 turns ago; the same call was made again since; the user has written since'
+    """
+    since = turn - use.referred
+    found = [f"last referred to {since:,} turn{'s' if since != 1 else ''} ago"]
+    if use.again:
+        found.append("the same call was made again since")
+    elif is_obsolete:
+        found.append("a newer image shows the same")
+    if use.written:
+        found.append("its file was written to since")
+    if messages:
+        found.append("the user has written since")
+    if use.unsaid > 0:
+        found.append(f"{use.unsaid:,} of its names not taken up")
+    return "; ".join(found)

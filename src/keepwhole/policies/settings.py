@@ -10,13 +10,32 @@ from typing import Annotated, Literal, TypeAlias
 
 from keepwhole.errors import ConfigError
 from keepwhole.install import has_package, install_hint
-from keepwhole.settings_section import Count, Range, SettingsSection
+from keepwhole.settings_section import Count, Range, SettingsSection, Share
 
 BUILT_IN = ("auto", "truncation", "retention", "rolling")
 """The names of Keepwhole's own policies."""
 
 Kind: TypeAlias = Literal["shell", "search", "read", "report", "image", "other"]
 """What kind of work a result comes from; `policies/kinds.py` finds it."""
+
+
+Weight: TypeAlias = Literal["base", "unsaid", "turns", "user", "again", "written"]
+
+
+class NeedWeights(SettingsSection):
+    """The weights by which need is predicted; `policies/need.py` has the formula, `python -m bench.need` fits them.
+
+    The ranges say what must be so whatever the data: more that is unsaid never means less need, more time never more.
+    """
+
+    section = "auto.need"
+
+    base: Annotated[float, Range(0, 1_000, above=True)] = 0.130
+    unsaid: Annotated[float, Range(0, 0.9)] = 0.51
+    turns: Annotated[float, Range(-5, 0)] = -0.48
+    user: Annotated[float, Range(-5, 0)] = -0.91
+    again: Share = 0.045
+    written: Share = 0.53
 
 
 class AutoSettings(SettingsSection):
@@ -29,6 +48,10 @@ class AutoSettings(SettingsSection):
     between evidence and cost. The larger, the more of a result is shown, and the longer; 0 for cost alone."""
     horizon: Annotated[float, Range(0, 1_000, above=True)] = 0.15
     """How long a run is expected to go on, as a share of the turns it has had: by then a batch must have paid."""
+    need: Mapping[Weight, float] = MappingProxyType(
+        {"base": 0.130, "unsaid": 0.51, "turns": -0.48, "user": -0.91, "again": 0.045, "written": 0.53}
+    )
+    """The weights by which need is predicted; `keepwhole replay --tune FILE` fits them to your own logs."""
     arrival_least: Mapping[Kind, Count] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
     """Characters of a new result that are shown at least, by kind; more, the more names and numbers it has. Kinds that
     are not given here (`read` and `report`) are shown whole."""
@@ -62,9 +85,18 @@ class AutoSettings(SettingsSection):
     near_repeats: bool = False
     """Whether a result like an earlier one of the same call shows only the lines that differ."""
 
+    def _check(self) -> None:
+        super()._check()
+        NeedWeights(**self.need)
+
+    @property
+    def weights(self) -> NeedWeights:
+        """The weights of `need` as a value."""
+        return NeedWeights(**self.need)
+
 
 CAREFUL = AutoSettings()
-LEAN = AutoSettings(worth=5_000)
+LEAN = AutoSettings(worth=7_500)
 PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepwhole import config
-from keepwhole.apps.cli import replay_screen, screen
+from keepwhole.apps.cli import replay_screen, screen, tune
 from keepwhole.apps.cli.command_context import add_config, add_json
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
 from keepwhole.apps.cli.replay_input import contender, logs_to_replay
@@ -40,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--missed", action="store_true", help="list what was hidden and used later")
     parser.add_argument("--all", action="store_true", help="replay every run, not a draw of them")
     parser.add_argument("--sample", action="store_true", help="replay made-up sessions")
+    parser.add_argument("--tune", metavar="FILE", help="fit what `auto` expects to be needed to these logs")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: as many as processors)")
     add_config(parser)
     add_json(parser)
@@ -52,8 +53,10 @@ def replay(args: argparse.Namespace) -> int:
     once = dict.fromkeys(("everything", *(args.policy or DEFAULT_CONTENDERS)))
     contenders = [*map(contender, once)]
     window = None if args.window is None else prices.parse_tokens(args.window)
-    if args.report:
-        _refuse_unwritable(Path(args.report))
+    for written in filter(None, (args.report, args.tune)):
+        _refuse_unwritable(Path(written))
+    if args.tune:
+        tune.refuse_existing(Path(args.tune))
     profile = prices.profile_named(args.provider, settings.models) if args.provider else None
     with logs_to_replay(args) as paths:
         if paths is None:
@@ -80,6 +83,8 @@ class _Replay:
         try:
             self._read(paths)
             basis, profile = self._basis(profile, window)
+            if self._args.tune:
+                return self._tune(profile)
             self._replay(profile)
             stopped = False
         except KeyboardInterrupt:
@@ -129,6 +134,11 @@ class _Replay:
                 if pairs:
                     self._gathered.add(pairs)
                 progress.step()
+
+    def _tune(self, profile: Profile) -> int:
+        frequencies = read_frequencies(self._runs, self._jobs, FREQUENCY_CHARS)
+        job = ReplayJob(self._runs, frequencies, profile=profile, window=profile.window)
+        return tune.tune(job, self._settings.auto, Path(self._args.tune), self._jobs, self._args.json)
 
     def _print(self, basis: Basis) -> None:
         self._say_totals()
