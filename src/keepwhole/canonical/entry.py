@@ -71,6 +71,8 @@ class Decision(Value):
     width: int | None = None
     height: int | None = None
     """Pixels of the image that is sent in place of an image; None where that is a text."""
+    reason: str = ""
+    """Why this result, in words for people, where the rule alone does not say it."""
 
 
 HIDDEN_ROUND = "round"

@@ -72,7 +72,7 @@ class BranchContext(NamedTuple):
         """The entry that records a choice about a result."""
         assert item.name is not None, "a result is named before anything is decided about it"
         text = shown_text(item, choice)
-        return decision_draft(item.name.trace_id, at, choice.rule, choice.strategy, choice.cut, text)
+        return decision_draft(item.name.trace_id, at, choice.rule, choice.strategy, choice.cut, text, choice.reason)
 
     def lay_out(self, item: Item, is_recorded: bool) -> bool:
         """Write the file that a notice about a result names; return whether the notice may name it."""

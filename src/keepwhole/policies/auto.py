@@ -53,7 +53,7 @@ from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
 from keepwhole.policies.kinds import Kind
 from keepwhole.policies.near_repeats import near_choice
-from keepwhole.policies.need import TURNS, need_of
+from keepwhole.policies.need import TURNS, need_of, reasons
 from keepwhole.policies.payback import Numbers, best_batch
 from keepwhole.policies.policy import (
     UNKNOWN_MODEL,
@@ -179,7 +179,10 @@ class Auto:
         if situation.frozen:
             return []
         batch = self._batch_that_pays(transcript, decided, situation, arguments)
-        choices = self._choices(transcript, decided, batch, arguments) if batch else []
+        choices = [
+            choice._replace(reason=_reason(transcript, transcript.items[choice.number]))
+            for choice in self._choices(transcript, decided, batch, arguments)
+        ]
         return choices if _tokens_freed(transcript, decided, choices) >= self.settings.clear_at_least else []
 
     def _old_arguments(self, transcript: Transcript, situation: Situation) -> OldArguments | None:
@@ -372,6 +375,11 @@ class Auto:
             return False
         later = (other for other in transcript.same_call(item) if other.number > item.number)
         return not any(not is_error_text(other.text, other.is_error) for other in later)
+
+
+def _reason(transcript: Transcript, item: Item) -> str:
+    use, asked = transcript.uses.of[item.number], transcript.user_messages_after(item)
+    return reasons(use, transcript.turns, asked, is_superseded(transcript, item))
 
 
 def _room_for_step(step: Sequence[Item], left: int, window: int) -> int:

@@ -31,6 +31,8 @@ class Choice(NamedTuple):
     tokens: int
     """Tokens that the result takes when it is shown so, less those that are cut of its call's arguments."""
     strategy: str = "reference"
+    reason: str = ""
+    """Why this result, in words for people, where the rule alone does not say it."""
 
 
 Choices = Mapping[int, Choice]
@@ -44,7 +46,7 @@ RULES: dict[str, str] = {
     "step": "cut when it arrived, because all results of its step together were too long",
     "repeat": "replaced by a pointer, because an earlier result in the same request says the same",
     "near": "shown by the lines that differ from an earlier result of the same call, which the same request shows",
-    "aged": "replaced by a pointer in a batch, because the conversation had reached its budget",
+    "aged": "replaced by a pointer in a batch, because carrying it cost more than it was likely to be worth",
     "arguments": "shown as before; the long arguments of its call are cut in a batch, as results are that have aged",
     "scaled": "sent as a smaller image when it arrived, because its longer edge was over `images.max_edge`",
     "retention": "shortened to its first lines, because it is two turns old or older",
@@ -230,6 +232,8 @@ def sent_reserve(transcript: Transcript, decided: Choices, start: int = 0) -> fl
     return known[start, whole]
 
 
-def rule_meaning(rule: str) -> str:
-    """Return what a rule means, in words for people; the rules of other systems' policies have none but their name."""
-    return RULES.get(rule, f"chosen by the rule `{rule}`")
+def rule_meaning(rule: str, reason: str = "") -> str:
+    """Return what a rule means, in words for people, with the reason for one result; the rules of other systems'
+    policies have none but their name."""
+    meaning = RULES.get(rule, f"chosen by the rule `{rule}`")
+    return f"{meaning}: {reason}" if reason else meaning

@@ -205,7 +205,7 @@ class SessionWriter:
         return self.store.append(self.name, drafts, once=once, quota=self._quota, after=after)
 
 
-def decision_draft(trace_id: str, at: int, rule: str, strategy: str, cut: Cut, shown: str) -> Draft:
+def decision_draft(trace_id: str, at: int, rule: str, strategy: str, cut: Cut, shown: str, reason: str = "") -> Draft:
     """The entry that records how a result is shown from now on: the cut itself, not the recipe."""
     data = encode_cut(cut)
     facts = measure(encode(shown)[0] if cut.image is None else cut.image.data)
@@ -220,5 +220,6 @@ def decision_draft(trace_id: str, at: int, rule: str, strategy: str, cut: Cut, s
         shown_chars=len(shown) if cut.image is None else facts.chars,
         width=pixels[0],
         height=pixels[1],
+        reason=reason,
     )
     return Draft(decision, Body(measure(data), inline=data))

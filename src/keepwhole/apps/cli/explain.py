@@ -60,7 +60,7 @@ def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
             "artifact_id": result.artifact_id,
             "rule": made[-1].rule,
             "strategy": made[-1].strategy,
-            "why": rule_meaning(made[-1].rule),
+            "why": rule_meaning(made[-1].rule, made[-1].reason),
             "at": made[-1].at,
             "tokens_before": before,
             "tokens_after": after,
@@ -127,7 +127,8 @@ def _print(session: str, found: list[dict[str, Any]]) -> None:
     ]
     screen.print_table(("step", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
     for rule in dict.fromkeys(e["rule"] for e in found):
-        screen.say(f"\n{screen.bold(rule)}: {rule_meaning(rule)}.")
+        why = found[0]["why"] if len(found) == 1 else rule_meaning(rule)
+        screen.say(f"\n{screen.bold(rule)}: {why}.")
     screen.say(f"\nUndo one of them with its id, for example: {found[-1]['undo']}")
 
 

@@ -153,7 +153,7 @@ def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[st
         "artifact_id": None if kept is None else kept.result.artifact_id,
         "rule": decision.rule,
         "strategy": decision.strategy,
-        "why": rule_meaning(decision.rule),
+        "why": rule_meaning(decision.rule, decision.reason),
         "saved": saved,
         "at": decision.at,
     }
