@@ -183,7 +183,8 @@ class Auto:
             choice._replace(reason=_reason(transcript, transcript.items[choice.number]))
             for choice in self._choices(transcript, decided, batch, arguments)
         ]
-        return choices if _tokens_freed(transcript, decided, choices) >= self.settings.clear_at_least else []
+        least = min(self.settings.clear_at_least, limit // 2)
+        return choices if _tokens_freed(transcript, decided, choices) >= least else []
 
     def _old_arguments(self, transcript: Transcript, situation: Situation) -> OldArguments | None:
         """Return the arguments that may be cut with their results; None where none may."""

@@ -73,8 +73,8 @@ class AutoSettings(SettingsSection):
     """Newest results of each kind that never age, unless the window forces it."""
     keep_steps: Count = 2
     """Newest steps whose results never age, unless the window forces it."""
-    clear_at_least: Count = 1_000
-    """Tokens that a batch must free."""
+    clear_at_least: Count = 8_000
+    """Tokens that a batch must free; half of what may be sent, where that is less."""
     min_tokens: Count = 100
     """Results smaller than this never age."""
     recent_steps: Annotated[int, Range(0)] = 1
@@ -96,7 +96,7 @@ class AutoSettings(SettingsSection):
 
 
 CAREFUL = AutoSettings()
-LEAN = AutoSettings(worth=7_500)
+LEAN = AutoSettings(worth=8_000)
 PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})
 
 

@@ -38,10 +38,10 @@ def test_nothing_changes_where_nothing_is_changed(long: InspectorServices) -> No
 
 
 def test_leaner_settings_cost_less_and_say_what_they_kept(long: InspectorServices) -> None:
-    told = long.what_if.compare("sample-harbour", {"preset": "lean", "settings": {"auto.start": 8_000}})
+    told = long.what_if.compare("sample-harbour", {"preset": "lean", "settings": {"auto.worth": 2_000}})
     assert told["after"]["tokens"] < told["before"]["tokens"] <= told["before"]["tokens_whole"]
     assert 0 < told["after"]["evidence"] <= 1
-    assert yaml.safe_load(told["yaml"]) == {"policy": "auto", "preset": "lean", "auto": {"start": 8_000}}
+    assert yaml.safe_load(told["yaml"]) == {"policy": "auto", "preset": "lean", "auto": {"worth": 2_000}}
 
 
 def test_sending_everything_is_what_others_are_measured_by(long: InspectorServices) -> None:

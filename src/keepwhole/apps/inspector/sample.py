@@ -23,6 +23,9 @@ _SECONDS = 8.0
 """Between two requests."""
 _RECALLED = 5
 """Requests with a cut result after which the model reads one of them back."""
+_WORTH = 4_000
+"""What evidence is worth in it: made-up outputs are full of names and the session is short, so that with the default
+nothing would be left out, and nothing of that could be seen."""
 _MODEL = "claude-sonnet-4-5"
 _SYSTEM = (
     "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
@@ -62,6 +65,7 @@ def play(
     messages = list(anthropic_messages(coding_session(1, "claude-code", bugs)))
     asked = sum(message["role"] == "assistant" for message in messages)
     clock = _Clock([now - asked * _SECONDS - 1])
+    settings = settings.replace(auto=settings.auto.replace(worth=_WORTH))
     router = SessionRouter(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
     model = _Model(itertools.count())
     for at, message in enumerate(messages):
