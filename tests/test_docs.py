@@ -14,7 +14,7 @@ import yaml
 from docs.generate import REFERENCE, pages
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
-from keepwhole.policies.settings import AutoSettings
+from keepwhole.policies.settings import LEAN, AutoSettings
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 
@@ -148,17 +148,16 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
             f"`preview_limit` ({cuts.preview_limit:,})",
             f"{cuts.head_ratio * 100:.0f} to {100 - cuts.head_ratio * 100:.0f}",
             f"whole up to {auto.outsized:,} characters",
-            f"output of shells and searches up to {auto.arrival_cap['shell']:,}, structured data up to "
-            f"{auto.structured_cap:,}",
+            f"at least {auto.arrival_least['shell']:,}, and more where it has many different names",
         ],
         "auto.md": [
-            f"over {auto.arrival_cap['shell']:,} characters is cut by its strategy",
-            f"structured data over {auto.structured_cap:,}",
+            f"at least {auto.arrival_least['shell']:,} characters are shown",
+            f"worth {auto.worth:,} tokens (`worth`)",
+            f"{auto.horizon} of the turns it has had",
+            f"evidence worth {LEAN.worth:,}",
+            f"free fewer than {auto.clear_at_least:,}",
             f"shown whole up to {auto.outsized:,} characters",
             f"together are held to {auto.step_cap:,}",
-            f"a read after {auto.old_after['read']} turns, a sub-agent's report after {auto.old_after['report']}",
-            f"a search found after {auto.old_after['search']}, what a shell printed after {auto.old_after['shell']}, "
-            f"anything else after {auto.old_after['other']}",
             f"results under {auto.min_tokens} tokens",
             f"below {auto.start:,} tokens",
             f"Above {auto.ceiling} of the window",

@@ -62,26 +62,27 @@ def shown(text: str, settings: AutoSettings = CAREFUL, tool: str = "lookup") -> 
     return len(text) if not choices else sum(part.stop - part.start for part in choices[0].cut.kept)
 
 
+def names(many: int) -> str:
+    """Lines with a name each that no other has."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    made = ("".join(letters[number // 26**place % 26] for place in range(4)) for number in range(1, many * 97, 97))
+    return "\n".join(f"get_{name} returns one {name}Response and takes some words" for name in made)
+
+
 def test_a_text_with_many_names_is_shown_at_length_and_a_log_of_the_same_size_is_not() -> None:
-    ids = "\n".join(
-        f"customer CUST-{number * 7919:06} has plan-{number:04}-x and agent_{number}" for number in range(900)
-    )
-    log = "\n".join(
-        f"2026-11-18 08:{number % 60:02}:00 step {number:05} of the work has gone well so far" for number in range(900)
-    )
-    assert shown(ids) > 3 * shown(log)
+    overview = names(900)
+    log = "\n".join(f"2026-11-18 08:{n % 60:02}:00 test_{n:05} of the work has gone well so far" for n in range(900))
+    assert shown(overview) > 3 * shown(log)
     assert shown(log[:7_900]) == 7_900
     assert shown(log) <= CAREFUL.arrival_least["other"]
 
 
 def test_the_less_evidence_is_worth_the_less_is_shown_and_never_less_than_the_least() -> None:
-    ids = "\n".join(
-        f"CUST-{number * 7919:06} has a plan and some other words beside its name" for number in range(1_500)
-    )
-    sizes = [shown(ids, CAREFUL.replace(worth=worth)) for worth in (0, LEAN.worth, CAREFUL.worth, 10**6)]
+    text = names(1_800)
+    sizes = [shown(text, CAREFUL.replace(worth=worth)) for worth in (0, LEAN.worth, CAREFUL.worth, 10**6)]
     assert sizes == sorted(sizes)
     assert sizes[0] <= 8_000 < sizes[1] < sizes[2]
-    assert sizes[3] == len(ids)
+    assert sizes[3] == len(text)
 
 
 def test_a_read_is_whole_whatever_is_in_it() -> None:

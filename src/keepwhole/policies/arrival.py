@@ -49,7 +49,7 @@ _WORTH = 0.13
 _COUNTED = 100_000
 _NEW = 0.7
 """Characters of a text whose names are counted, and the power by which their number grows with longer texts."""
-_LETTERS = re.compile(r"[A-Za-z]{2}")
+_DIGITS = re.compile("[0-9]+")
 _QUESTION_KEYS = ("question", "query", "prompt")
 _PATTERN_KEYS = ("pattern", "regex", "regexp", "search_term")
 """Arguments of a call that say what it asks, and what it searches for."""
@@ -216,24 +216,24 @@ def cap_by_worth(settings: AutoSettings, arriving: Arriving, limits: Limits) -> 
 
     The first part of a text tells most and each further part less, since need grows about with the root of what a
     result has to tell (`need.py`), while each further character costs the same. So a text is cut where one more would
-    cost more than it is worth: a list of ids is shown at length, a build log of the same size is not.
+    cost more than it is worth: an overview of an interface is shown at length, a build log of the same size is not.
     """
     source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
     least = settings.arrival_least.get(kind, settings.outsized)
     if source.chars <= least or least >= settings.outsized:
         return min(least, settings.outsized)
-    share = settings.worth * _WORTH * names_within(source) ** 0.5 / source.chars
+    share = settings.worth * _WORTH * shapes_within(source) ** 0.5 / source.chars
     return max(least, min(settings.outsized, int(source.chars * min(1.0, share) ** 2)))
 
 
-def names_within(source: Source) -> float:
-    """Return the number of different names and ids in a text, about; of a long one from its beginning.
+def shapes_within(source: Source) -> float:
+    """Return the number of different names in a text, about; of a long one from its beginning.
 
-    Numbers, dates and times are none: every line of a log has its own.
+    Names that differ only in digits are one: every line of a log has its own time, every test its own number.
     """
     chars = min(source.chars, _COUNTED)
-    found = sum(_LETTERS.search(atom) is not None for atom in atoms(source.text(0, chars)))
-    return found * (source.chars / chars) ** _NEW if chars else 0.0
+    found = {_DIGITS.sub("0", atom) for atom in atoms(source.text(0, chars))}
+    return len(found) * (source.chars / chars) ** _NEW if chars else 0.0
 
 
 def with_cap(limits: Limits, cap: int, chars: int) -> Limits:

@@ -96,7 +96,7 @@ class AutoSettings(SettingsSection):
 
 
 CAREFUL = AutoSettings()
-LEAN = AutoSettings(worth=8_000)
+LEAN = AutoSettings(worth=8_500)
 PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})
 
 
