@@ -34,38 +34,20 @@ def _caps(chars: int, **more: int) -> dict[str, int]:
     return {**dict.fromkeys(_CAPPED, chars), **more}
 
 
-def _ages(scale: float, **more: int) -> dict[str, int]:
-    return {**{kind: max(1, round(after * scale)) for kind, after in CAREFUL.old_after.items()}, **more}
-
-
 GRID: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "Cap on arrival of shells, searches and others": {
-        **{f"{n:,}": {"arrival_cap": _caps(n)} for n in (2_000, 4_000, 6_000, 12_000, 16_000, 32_000)},
-        "none": {"arrival_cap": {}},
-        "8,000 and reads 16,000": {"arrival_cap": _caps(8_000, read=16_000)},
-        "8,000 and reads 32,000": {"arrival_cap": _caps(8_000, read=32_000)},
-        "8,000 and reports 8,000": {"arrival_cap": _caps(8_000, report=8_000)},
+    "What evidence is worth, tokens": {f"{n:,}": {"worth": n} for n in (2_000, 5_000, 10_000, 18_000, 30_000)},
+    "How long a run is expected to go on": {str(n): {"horizon": n} for n in (0.05, 0.1, 0.2, 0.3, 0.5)},
+    "Least that is shown on arrival of shells, searches and others": {
+        **{f"{n:,}": {"arrival_least": _caps(n)} for n in (2_000, 4_000, 12_000, 16_000, 32_000)},
+        "all": {"arrival_least": {}},
+        "8,000, reads 16,000": {"arrival_least": _caps(8_000, read=16_000)},
+        "8,000, reports 8,000": {"arrival_least": _caps(8_000, report=8_000)},
     },
-    "Cap on arrival of structured data": {f"{n:,}": {"structured_cap": n} for n in (8_000, 16_000, 32_000, 48_000)},
-    "Turns until a result is old": {
-        **{f"all x {scale}": {"old_after": _ages(scale)} for scale in (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)},
-        "all kinds 45": {"old_after": dict.fromkeys(_KINDS, 45)},
-        "all kinds 20": {"old_after": dict.fromkeys(_KINDS, 20)},
-        "shell 9": {"old_after": _ages(1, shell=9)},
-        "shell 36": {"old_after": _ages(1, shell=36)},
-        "search 16": {"old_after": _ages(1, search=16)},
-        "search 64": {"old_after": _ages(1, search=64)},
-        "read 30": {"old_after": _ages(1, read=30)},
-        "read 90": {"old_after": _ages(1, read=90)},
-    },
-    "Ageing faster after new words of the user": {str(n): {"new_task": n} for n in (1.0, 1.5, 3.0, 5.0)},
-    "Taken along in a batch": {str(n): {"along": n} for n in (0.05, 0.1, 0.5, 1.0)},
-    "Patience": {str(n): {"patience": n} for n in (0.5, 1.0, 1.5, 3.0, 5.0)},
     "Smallest result that ages, tokens": {str(n): {"min_tokens": n} for n in (50, 200, 500, 1_000)},
     "Newest of each kind that stay": {str(n): {"keep": dict.fromkeys(_KINDS, n)} for n in (3, 5, 10)},
     "Recent steps whose sources stay": {str(n): {"recent_steps": n} for n in (0, 3, 10)},
-    "Nothing ages below, tokens": {f"{n:,}": {"start": n} for n in (1, 30_000, 70_000, 100_000)},
-    "Least that a batch frees, tokens": {f"{n:,}": {"clear_at_least": n} for n in (5_000, 20_000, 40_000)},
+    "Nothing ages below, tokens": {f"{n:,}": {"start": n} for n in (1, 50_000, 100_000)},
+    "Least that a batch frees, tokens": {f"{n:,}": {"clear_at_least": n} for n in (1_000, 20_000, 40_000)},
     "Only what differs from an earlier result of the same call": {"on": {"near_repeats": True}},
     "Everything may age above, tokens": {f"{n:,}": {"most": n} for n in (80_000, 100_000, 150_000)},
 }

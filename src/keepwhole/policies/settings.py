@@ -43,7 +43,7 @@ class AutoSettings(SettingsSection):
 
     section = "auto"
 
-    worth: Annotated[float, Range(0)] = 13_000
+    worth: Annotated[float, Range(0)] = 14_000
     """What it is worth to show a string that the agent will use, in tokens at the input price: the rate of exchange
     between evidence and cost. The larger, the more of a result is shown, and the longer; 0 for cost alone."""
     horizon: Annotated[float, Range(0, 1_000, above=True)] = 0.15
