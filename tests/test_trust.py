@@ -36,6 +36,7 @@ HARMFUL: dict[str, Any] = {
 """A value for every setting that a project file may not decide; a new setting belongs here or is tuning."""
 TUNING = (
     "auto.",
+    "images.",
     "models",
     "policy",
     "preset",

@@ -17,7 +17,8 @@ OLD = AutoSettings(
     arguments="old",
     start=1_000,
     worth=0,
-    horizon=0.5,
+    horizon=10,
+    clear_at_least=1_000,
     max_loss=1.0,
 )
 STEPS = 16
@@ -120,7 +121,7 @@ def test_messages_that_are_returned_to_a_program_have_their_arguments_whole(dial
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_arguments_of_a_failed_call_are_never_cut(dialect: str) -> None:
-    agent, session = WritingAgent(dialect), in_memory(settings=settings(OLD.replace(horizon=10)))
+    agent, session = WritingAgent(dialect), in_memory(settings=settings())
     agent.write(50, result="Error: no such directory", failed=True)
     sent = sent_after(agent, session)
     assert "call_50" not in cut_calls(sent)
@@ -191,7 +192,7 @@ def test_another_process_sends_the_same_bytes(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_was_sent_before_a_batch_is_sent_again_until_the_next(dialect: str) -> None:
-    agent, session = WritingAgent(dialect), in_memory(settings=settings())
+    agent, session = WritingAgent(dialect), in_memory(settings=settings(OLD.replace(horizon=0.5)))
     before: list[Any] = []
     changed = 0
     for number in range(STEPS):

@@ -13,7 +13,9 @@ from keepwhole.wire.request_body import read_request
 from tests.upstream.agent import Agent
 from tests.upstream.bills import Bills
 
-EAGER = CAREFUL.replace(start=4_000, worth=0, horizon=10, min_tokens=50, keep_steps=1, max_loss=1_000)
+EAGER = CAREFUL.replace(
+    start=4_000, worth=0, horizon=10, clear_at_least=1_000, min_tokens=50, keep_steps=1, max_loss=1_000
+)
 """Settings of `auto` under which results age after a few steps."""
 
 

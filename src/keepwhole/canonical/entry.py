@@ -71,7 +71,7 @@ class Decision(Value):
     width: int | None = None
     height: int | None = None
     """Pixels of the image that is sent in place of an image; None where that is a text."""
-    reason: str = ""
+    reason: str | None = None
     """Why this result, in words for people, where the rule alone does not say it."""
 
 
@@ -148,7 +148,7 @@ KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "reque
 KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
-_LATER = ("would_send", "would_edit", "width", "height", "pages", "frame")
+_LATER = ("would_send", "would_edit", "width", "height", "pages", "frame", "reason")
 """Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
 
 

@@ -232,7 +232,7 @@ def sent_reserve(transcript: Transcript, decided: Choices, start: int = 0) -> fl
     return known[start, whole]
 
 
-def rule_meaning(rule: str, reason: str = "") -> str:
+def rule_meaning(rule: str, reason: str | None = None) -> str:
     """Return what a rule means, in words for people, with the reason for one result; the rules of other systems'
     policies have none but their name."""
     meaning = RULES.get(rule, f"chosen by the rule `{rule}`")

@@ -220,6 +220,6 @@ def decision_draft(trace_id: str, at: int, rule: str, strategy: str, cut: Cut, s
         shown_chars=len(shown) if cut.image is None else facts.chars,
         width=pixels[0],
         height=pixels[1],
-        reason=reason,
+        reason=reason or None,
     )
     return Draft(decision, Body(measure(data), inline=data))
