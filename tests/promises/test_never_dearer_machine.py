@@ -206,6 +206,12 @@ class Eager(NeverDearer):
     }
 
 
+class OnlyForced(NeverDearer):
+    """The same with nothing left out before the window forces it."""
+
+    options: ClassVar[dict[str, Any]] = {"auto": CAREFUL.replace(horizon=0.001)}
+
+
 def run(machine: type[NeverDearer], examples: int, **options: Any) -> None:
     some = settings(max_examples=examples, stateful_step_count=12, suppress_health_check=list(HealthCheck), **options)
     run_state_machine_as_test(machine, settings=some)
@@ -261,7 +267,7 @@ def test_the_same_holds_where_it_compacts_sooner_because_of_what_was_read_back()
 
 
 def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is_afforded() -> None:
-    session = NeverDearer()
+    session = OnlyForced()
     session.begin(Provider("prefixes", write=1.0), system=8_000, tools=8_000, client_compacts=True, markers="two")
     session.images_are_returned(calls=1, count=26, media="document", repeats=False, result=300, tool="computer")
     assert session.on.forced

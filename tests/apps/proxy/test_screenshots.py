@@ -126,7 +126,7 @@ def test_a_small_window_is_held(dialect: Dialect, tmp_path: Path) -> None:
 def test_no_summary_follows_right_after_a_batch_that_the_window_forced() -> None:
     loop, model = Loop("anthropic", script=1_500), MODELS["anthropic"]
     profile = {"window": 100_000, "images": "claude", "read": 0.1}
-    auto = CAREFUL.replace(arguments="old")
+    auto = CAREFUL.replace(arguments="old", horizon=0.001)
     session = in_memory(settings=Settings(home="unused", models={model: profile}, auto=auto))
     decided: list[int] = []
     compacted: list[int] = []
