@@ -53,6 +53,13 @@ VERSIONS: Mapping[int, tuple[str, ...]] = {
         f'read_file(path="{_FILE}")',
         f"`keepwhole artifacts show {_ID} --lines 1-9`",
     ),
+    2: (
+        "[lines 1-502 of 889, all that was asked for]",
+        "[characters 0-502 of 889, all that was asked for]",
+        f'Lines 1-9 of 12 are left out; they hold "parse": get_artifact(id="{_ID}", pattern="parse"); all of it: cat',
+        'they hold "parse": grep -nF -- parse /tmp/x',
+        '[bash: {"cmd": "make"}: 12.1 KB left out]',
+    ),
 }
 FORGED = tuple(dict.fromkeys(text for texts in VERSIONS.values() for text in texts))
 

@@ -117,7 +117,9 @@ def test_every_version_of_the_notices_stays_known() -> None:
 
 
 def test_a_new_version_does_not_make_an_earlier_one_unknown() -> None:
-    later = Grammar(version=2, bracketed=(r"kept\s{0,9}:",), others=("not shown here",), anchors={"shown": "n"})
+    later = Grammar(
+        version=VERSION + 1, bracketed=(r"kept\s{0,9}:",), others=("not shown here",), anchors={"shown": "n"}
+    )
     grammars = (*GRAMMARS, later)
     for text in (*FORGED, "[Kept: x]", "3 lines are NOT SHOWN here"):
         assert imitations(text, grammars)
@@ -128,7 +130,7 @@ def test_everything_that_the_module_of_notices_prints_is_known() -> None:
     """Arguments are made by their names, so that a notice of tomorrow fails here until the grammar has it."""
     made = {
         **dict.fromkeys(("lines", "chars", "count", "size"), 12_345),
-        **dict.fromkeys(("artifact_id", "summary", "media_type", "session", "command", "tool"), "x"),
+        **dict.fromkeys(("artifact_id", "summary", "media_type", "session", "command", "tool", "name"), "x"),
         **{"digest": b"12345678", "link": RecallLink("art_1_x"), "source": TextSource("a\nb\nc\n")},
         **{"gap": Segment("gap", 2, 4), "earlier": "[x]", "in_part": False, "looks": "image/png 2x2"},
     }

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole import TruncationConfiguration
+from keepwhole.truncation.configuration import TruncationConfiguration
 from tests.build import in_memory
 from tests.promises.recorded_outputs import NAMES, read_output
 from tests.promises.texts import texts

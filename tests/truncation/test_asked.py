@@ -138,3 +138,27 @@ def test_a_line_deep_in_a_long_hunk_is_kept_whole_with_the_header_of_the_hunk() 
     body = shown(text, 2_000, question="where is a refund rejected?").body
     assert "\n+rejected refunds: swordfish\n" in body
     assert "+++ b/f9\n@@" in body
+
+
+@pytest.mark.parametrize("strategy", ["head", "tail", "head_tail"])
+def test_whichever_end_is_kept_the_line_that_is_asked_for_is_too(strategy: str) -> None:
+    lines = [f"drwxr-xr-x 2 root root 4096 Jan 5 backup of day {n}" for n in range(600)]
+    lines[300] = "-rw-r--r-- 1 root root 812 Jan 5 swordfish.conf"
+    text = "\n".join(["first of all", *lines, "last of all"])
+    view = shown(text, question="How large is swordfish.conf?", strategy=strategy)
+    assert (view.metadata.strategy_used, "swordfish.conf" in view.body) == (strategy, True)
+    assert "last of all" in view.body if strategy != "head" else "first of all" in view.body
+    assert len(view.content) <= 8_000
+    assert "swordfish" not in shown(text, strategy=strategy).body
+
+
+def test_a_head_with_a_question_keeps_no_scrap_of_the_last_line() -> None:
+    text = "".join(f"row {number:05d} of the nightly report, nothing of note\n" for number in range(600))
+    source = TextSource(text.replace("row 00400 of", "row 00400 delta-island-42 of"))
+    cut = STRATEGIES["head"](source, 5_000, StrategyOptions(question="What of delta-island-42?"))
+    content = render(cut, source)
+    assert "delta-island-42" in content
+    assert content.startswith("row 00000")
+    assert all(
+        segment.stop == source.chars or source.text(segment.stop - 1, segment.stop) == "\n" for segment in cut.kept
+    )

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole import TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
+from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import Segment, TextSource
 from keepwhole.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
 from keepwhole.truncation.recall_link import RecallLink

@@ -10,6 +10,7 @@ import pytest
 import keepwhole
 from keepwhole import MemoryStore, Session, config, plugins
 from keepwhole.errors import ConfigError, UnknownStrategy
+from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.present import Artifact, choose, present
 from keepwhole.truncation.strategy import (
@@ -84,7 +85,7 @@ def test_its_traits_hold() -> None:
     assert own.is_text
     assert not own.reads_all
     colored = "".join(f"\x1b[3{number % 8}mline {number:06}\x1b[0m\n" for number in range(2_000))
-    limits = keepwhole.TruncationConfiguration(default_strategy="middle_text").for_tool("t")
+    limits = TruncationConfiguration(default_strategy="middle_text").for_tool("t")
     shown = present(TextSource(colored), Artifact("art_1_x", "t", len(colored)), limits, STRATEGIES)
     assert shown.metadata.strategy_used == "middle_text"
     assert "\x1b" not in shown.content
@@ -113,7 +114,7 @@ def test_without_the_package_the_name_is_refused(tmp_path: Path) -> None:
 
 def test_a_strategy_of_ones_own_may_be_chosen_by_the_kind_of_text() -> None:
     own = Strategy("short_log", STRATEGIES["tail"].function, is_text=True, kinds=("log",))
-    limits = keepwhole.TruncationConfiguration().for_tool("t")
+    limits = TruncationConfiguration().for_tool("t")
     log = TextSource("".join(f"2024-01-01 12:00:{at % 60:02} INFO event {at}\n" for at in range(1_000)))
     assert choose(log, limits) == "log"
     assert choose(log, limits, {**STRATEGIES, "short_log": own}) == "short_log"

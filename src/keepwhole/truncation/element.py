@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise, zip_longest
 
 from keepwhole.canonical.json_members import NotJson
+from keepwhole.truncation.broken_json import cut_broken
 from keepwhole.truncation.cut import Cut, Source, behind, nothing, whole
 from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.head_tail import head_tail
@@ -52,15 +53,21 @@ def element(source: Source, budget: int, options: StrategyOptions) -> Cut:
 
 
 def _json(text: str, budget: int, wanted: Iterable[str], options: StrategyOptions) -> Cut | None:
-    """JSON by its structure; what a shell's wrapper says before it is kept."""
-    keys = frozenset(options.keep_keys)
+    """JSON by its structure, also where it is broken off; what a shell's wrapper says before it is kept."""
+
+    def cut_json(text: str, budget: int) -> Cut | None:
+        return JsonCut(text, wanted, options.max_depth, frozenset(options.keep_keys)).cut(budget)
+
     try:
-        return JsonCut(text, wanted, options.max_depth, keys).cut(budget)
+        return cut_json(text, budget)
     except NotJson:
         skip = preface(text)
-        if not 0 < skip < budget:
+        if skip >= budget:
             raise
-        cut = JsonCut(text[skip:], wanted, options.max_depth, keys).cut(budget - skip)
+        try:
+            cut = cut_json(text[skip:], budget - skip)
+        except NotJson:
+            cut = cut_broken(text[skip:], budget - skip, cut_json)
         return None if cut is None else behind(cut, skip)
 
 

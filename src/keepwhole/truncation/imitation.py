@@ -80,6 +80,15 @@ GRAMMARS = (
             "trace_": r"trace_[0-9a-z]{22}(?![0-9a-z])",
         },
     ),
+    Grammar(
+        version=2,
+        bracketed=(rf"{_SPAN}(?=,\s{{1,9}}all\s{{1,9}}that\s{{1,9}}was\s{{1,9}}asked)",),
+        others=(
+            r"they\s{1,9}hold\s{1,9}\\{0,3}\"{1,2}[^\"\n]{1,80}\"{1,2}\s{0,9}:",
+            r"(?<!\d)\d[\d,.]{0,20}\s{0,9}(?:bytes?|[kmgt]b)\s{1,9}left\s{1,9}out\s{0,9}\]",
+        ),
+        anchors={"hold": ":", "left": "]"},
+    ),
 )
 """Every version that was ever printed, the newest last."""
 VERSION = GRAMMARS[-1].version

@@ -91,6 +91,15 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
     return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
 
 
+def left_out(summary: str, size: int) -> str:
+    """In place of a result that is not stored, and of which nothing fits.
+
+    >>> left_out("fetch", 2048)
+    '[fetch: 2.0 KB left out]'
+    """
+    return f"[{summary}: {size_text(size)} left out]"
+
+
 def aged(link: RecallLink, size: int) -> str:
     """In place of a whole result. It is short, because the call is still visible above it.
 
@@ -121,9 +130,16 @@ def arguments_hidden(link: RecallLink) -> str:
     return f"long arguments of this call are hidden: {link.arguments()}"
 
 
-def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False) -> str:
-    """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
+def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False, name: str = "") -> str:
+    """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters.
+
+    Where the gap has a name that was asked for, the printed call searches for that: models make the call that is
+    printed and no other, and a whole gap is more than most of them read.
+    """
     are = "are left out in part" if in_part else "are left out"
+    search = link.pattern(name) if name else ""
+    if search:
+        are += f'; they hold "{name}": {search}; all of it'
     first = source.ends_before(gap.start) + 1
     last = source.ends_before(gap.stop)
     begins_a_line = gap.start == 0 or source.text(gap.start - 1, gap.start) == source.eol

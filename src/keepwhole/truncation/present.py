@@ -40,6 +40,7 @@ from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, check_cut, length, nothing, render_body, whole
 from keepwhole.truncation.noise import without_noise
 from keepwhole.truncation.notice import neutralized
+from keepwhole.truncation.question import hidden_name
 from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, Strategy, strategy_for, strategy_named
@@ -48,6 +49,8 @@ _SUMMARY = 100
 _TRIES = 6
 _LARGEST = 32_000_000
 """A text of more characters is cut only by strategies that do not read all of it."""
+_LARGEST_SEARCHED = 1_000_000
+"""Of a longer text nobody looks for what was asked and is hidden: that takes a millisecond for each megabyte."""
 _STAND_IN = STRATEGIES["head_tail"]
 """Cuts where the chosen strategy cannot: it takes any text of any size."""
 
@@ -62,6 +65,8 @@ class Artifact(Value):
     digest: bytes = b""
     reachable: RecallLink | None = None
     """How it is read back; by `get_artifact` if not given."""
+    is_stored: bool = True
+    """Whether there is anything to read back; if not, a view names no way."""
 
     @property
     def link(self) -> RecallLink:
@@ -70,7 +75,9 @@ class Artifact(Value):
 
     @cached_property
     def reference(self) -> str:
-        """The line that names it."""
+        """The line that names it, or says what is left out where it is not stored."""
+        if not self.is_stored:
+            return notice.left_out(self.summary, self.size)
         return notice.reference(self.artifact_id, self.summary, self.size)
 
     @property
@@ -113,7 +120,7 @@ def choose(source: Source, limits: Limits, strategies: Mapping[str, ITruncationS
     """Return the name of the strategy for `source`: the one rule, first match first.
 
     1. the user's: the override of the tool, or for a tool without a job the `default_strategy` that was set
-    2. for data (JSON, NDJSON, CSV, XML) the strategy that keeps it valid
+    2. for data (JSON, also broken off, NDJSON, CSV, XML) the strategy that keeps it valid
     3. for a tool that reads files or shows diffs, its job's: `head_tail`
     4. the strategy for what the text looks like: `log`, `diff`, `code`, `element` for searches and listings
     5. the tool's job's: `tail` for shells, `element` for listing and searching
@@ -138,6 +145,8 @@ def reason(source: Source, limits: Limits) -> str:
     kind = sniff(source)
     if kind == "wrapped":
         return "it is JSON after what a shell says of its command, cut by structure"
+    if kind == "broken":
+        return "it is JSON that was broken off, cut by structure as far as it is whole"
     if kind in DATA:
         return f"it is {kind.upper()}, cut by structure so that what is left stays valid"
     if limits.firm:
@@ -196,6 +205,8 @@ class _Frame(NamedTuple):
 
 
 def _frame(source: Source, artifact: Artifact, limits: Limits) -> _Frame:
+    if not artifact.is_stored:
+        return _Frame(source, artifact, limits, "", limits.inline_limit - 1)
     if source.chars > limits.artifact_threshold:
         above = f"{artifact.reference}\n\n{notice.preview(artifact.link)}\n\n"
         return _Frame(source, artifact, limits, above, min(limits.preview_limit, limits.inline_limit - len(above)) - 1)
@@ -215,6 +226,7 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
     if strategy.reads_all and source.chars > _LARGEST:
         return None
     most = min(limits.inline_limit, source.chars - 1)
+    budget = min(budget, most)  # a text that fits, but no longer does once it is marked, is cut too
     for _ in range(_TRIES):
         if budget <= 0:
             return None
@@ -228,7 +240,7 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
         if not any(part.stop > part.start for part in cut.kept):
             break
         cut = neutralized(cut, source)
-        below = cut.below if above else cut.below + _below(artifact, cut.left_out, source)
+        below = cut.below if above or not artifact.is_stored else cut.below + _below(frame, cut)
         view = _view(strategy.name, cut, above, below, source, artifact)
         over = len(view.content) - most
         if over <= 0:
@@ -264,11 +276,22 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _below(artifact: Artifact, gaps: list[Segment], source: Source) -> str:
-    """The reference, and the one call that fetches everything left out."""
+def _below(frame: _Frame, cut: Cut) -> str:
+    """The reference, the call that searches for what was asked, and the one that fetches everything left out."""
+    gaps, source, artifact = cut.left_out, frame.source, frame.artifact
     missing = Segment("gap", gaps[0].start, gaps[-1].stop)
-    call = notice.how_to_fetch(artifact.link, missing, source, in_part=len(gaps) > 1)
+    name = _hidden_name(frame, cut)
+    call = notice.how_to_fetch(artifact.link, missing, source, in_part=len(gaps) > 1, name=name)
     return f"{artifact.reference}\n{call}"
+
+
+def _hidden_name(frame: _Frame, cut: Cut) -> str:
+    """What the question names and the cut hides."""
+    source, question = frame.source, frame.limits.options.question
+    if not question or source.chars > _LARGEST_SEARCHED:
+        return ""
+    hidden = "\n".join([source.text(gap.start, gap.stop) for gap in cut.left_out])
+    return hidden_name(question, hidden, render_body(cut, source))
 
 
 def _bare_view(frame: _Frame) -> TruncationResult:
@@ -277,7 +300,7 @@ def _bare_view(frame: _Frame) -> TruncationResult:
     line = artifact.reference
     over = len(line) - frame.limits.inline_limit
     if over > 0:
-        line = notice.reference(artifact.artifact_id, artifact.summary[: -over - 1] + "…", artifact.size)
+        line = artifact.replace(summary=artifact.summary[: -over - 1] + "…").reference
     return _view("reference", nothing(frame.source.chars), line, "", frame.source, artifact)
 
 

@@ -127,6 +127,9 @@ COMMON = frozenset(
     ]
 )
 _MOST_HITS = 400
+_NAME = re.compile(r"\w[\w./:@#-]{1,78}\w")
+_RARE = 20
+"""How often a name may be in what is hidden for a search to bring it."""
 _LONGEST, _MOST_TERMS = 20_000, 48
 """Characters of a question that are read, and how many of its terms are looked for: the weightiest, in their order."""
 _PIECE = 65_536
@@ -152,6 +155,29 @@ def terms(question: str) -> dict[str, float]:
     if len(found) <= _MOST_TERMS:
         return found
     return {term: found[term] for term in nlargest(_MOST_TERMS, found, key=found.__getitem__)}
+
+
+def hidden_name(question: str, hidden: str, shown: str) -> str:
+    """The rarest name or number of a question that stands in what is hidden and not in what is shown, spelled as it
+    stands there; empty where there is none. Plain words are left alone: they are too often in both by accident.
+
+    >>> hidden_name("What does delta-island-42 pay?", "a: 1\\nDelta-Island-42: 7", "a: 1")
+    'Delta-Island-42'
+    """
+    names = dict.fromkeys(word for word in _NAME.findall(question[:_LONGEST]) if _is_special(word))
+    folded, folded_shown = fold(hidden), fold(shown)
+    counts = {name: folded.count(fold(name)) for name in list(names)[:_MOST_TERMS] if fold(name) not in folded_shown}
+    found = [name for name, count in counts.items() if 0 < count <= _RARE]
+    if not found:
+        return ""
+    best = min(found, key=lambda name: (counts[name], -len(name)))
+    at = folded.index(fold(best))
+    return hidden[at : at + len(best)]
+
+
+def _is_special(word: str) -> bool:
+    """Whether a word is a name or a number rather than one of the language."""
+    return not word.isalpha() or (not word.islower() and not word.istitle() and not word.isupper())
 
 
 def literals(pattern: str) -> list[str]:

@@ -55,6 +55,18 @@ class RecallLink(Value):
         first, last = source.byte_at(start), source.byte_at(stop)
         return self._bytes(first + 1, last - first)
 
+    def pattern(self, text: str) -> str:
+        """The call that finds a text in it; empty where the reader cannot search.
+
+        >>> RecallLink("art_1_x").pattern("parse_config")
+        'get_artifact(id="art_1_x", pattern="parse_config")'
+        >>> RecallLink("art_1_x", "/f.txt", "sed").pattern("parse_config")
+        'grep -nF -- parse_config /f.txt'
+        """
+        if self.reader == "sed":
+            return f"grep -nF -- {shlex.quote(text)} {shlex.quote(self.file)}"
+        return self._call(pattern=text) if self.reader == "get_artifact" else ""
+
     def arguments(self) -> str:
         """The call that reads what the result's own call was given. Of files a shell reads it, whatever the reader:
         arguments are mostly one line of JSON, and file tools cut long lines.

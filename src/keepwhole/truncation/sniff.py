@@ -5,6 +5,7 @@ Must not know: what is done with the answer. When in doubt the answer is `text`.
 
 Data is what a parser would take as a whole; everything else is known by what most of its lines look like. What a
 shell's wrapper prints before the output of a command is skipped; JSON after it is `wrapped`: the whole is not JSON.
+JSON that was broken off is `broken`.
 """
 
 import csv
@@ -15,10 +16,13 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 from xml.parsers import expat
 
+from keepwhole.truncation.broken_json import begins_json
 from keepwhole.truncation.cut import Source
 
-Kind: TypeAlias = Literal["json", "ndjson", "csv", "xml", "wrapped", "diff", "log", "code", "search", "listing", "text"]
-DATA: frozenset[str] = frozenset(("json", "wrapped", "xml", "ndjson", "csv"))
+Kind: TypeAlias = Literal[
+    "json", "ndjson", "csv", "xml", "wrapped", "broken", "diff", "log", "code", "search", "listing", "text"
+]
+DATA: frozenset[str] = frozenset(("json", "wrapped", "broken", "xml", "ndjson", "csv"))
 """Kinds that are cut by their structure, whatever the tool's job is."""
 
 _SAMPLE = 16_384
@@ -149,6 +153,8 @@ def sniff(source: Source) -> Kind:
     begin = preface(text)
     if begin and _is_wrapped(source, text[begin:]):
         return "wrapped"
+    if _is_broken(text[begin:]):
+        return "broken"
     if _is_diff(text[begin : begin + _NEAR]):
         return "diff"
     lines = _first_lines(text[begin:], source.eol, len(text) == source.chars)
@@ -171,6 +177,12 @@ def _is_wrapped(source: Source, text: str) -> bool:
     """Whether one JSON value follows the preface."""
     start = text.lstrip(_SPACE)
     return start[:1] in ("{", "[") and _json_kind(source, text, start) == "json"
+
+
+def _is_broken(text: str) -> bool:
+    """Whether JSON begins here that somebody broke off."""
+    start = text.lstrip(_SPACE)
+    return start[:1] in ("{", "[") and _VALUE.match(start) is not None and begins_json(start)
 
 
 def _json_kind(source: Source, text: str, start: str) -> Kind | None:

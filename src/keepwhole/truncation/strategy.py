@@ -90,7 +90,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
         _built_in("tail", is_text=True, reads_all=False),
         _built_in("head_tail", is_text=True, reads_all=False),
         _built_in("lines", is_text=True, reads_all=False),
-        _built_in("element", keeps_json=True, kinds=("json", "wrapped", "xml", "search", "listing")),
+        _built_in("element", keeps_json=True, kinds=("json", "wrapped", "broken", "xml", "search", "listing")),
         _built_in("rows", kinds=("ndjson", "csv")),
         _built_in("log", is_text=True, kinds=("log",)),
         _built_in("code", is_text=True, kinds=("code",)),

@@ -1,0 +1,109 @@
+"""JSON that somebody broke off: how far it is whole, so that it can be cut by its structure all the same.
+
+Owns: finding the last place up to which the text is JSON but for closing brackets, and the cut of such a text.
+Must not know: budgets of results, who broke it off.
+
+    {"total": 90, "hits": [{"id": 1, "at": "Oslo"}, {"id": 2, "at": "Ber\n[output truncated]
+                                                   ^ whole up to here, `]}` would close it
+
+The text up to there is cut as JSON, as if it were closed; the brackets themselves are not shown, because they are not
+in the text. What comes behind is what its harness said, and is shown as it is: all of it, or its end.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keepwhole.canonical.json_members import NotJson
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment
+from keepwhole.truncation.notice import omitted
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]|"', re.S)
+_CLOSES = {"{": "}", "[": "]"}
+_REST = 0.25
+"""Share of the room that goes to what comes behind."""
+_LEAST = 0.5
+"""Share of the beginning of a text that is whole at least."""
+
+
+class WholePart(NamedTuple):
+    """The part of a broken text that is whole."""
+
+    stop: int
+    closing: str
+    """The brackets that are open there, closed."""
+
+
+def whole_part(text: str) -> WholePart | None:
+    """Return up to where a text is JSON but for closing brackets; None where it does not begin as JSON.
+
+    >>> whole_part('{"hits": [{"id": 1}, {"id": 2, "at": "Ber')
+    WholePart(stop=29, closing='}]}')
+    """
+    opened: list[str] = []
+    stop = 0
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in _CLOSES:
+            opened.append(_CLOSES[sign])
+            stop = token.end()
+        elif sign in ("}", "]"):
+            if not opened or opened.pop() != sign:
+                return None
+            stop = token.end()
+        elif sign == ",":
+            stop = token.start()
+        if not opened or sign == '"':  # the end, or a string that does not end
+            break
+    return WholePart(stop, "".join(reversed(opened))) if stop else None
+
+
+def begins_json(text: str) -> bool:
+    """Return whether a text, or its beginning, is JSON that is broken off: most of it is whole."""
+    part = whole_part(text)
+    if part is None or part.stop < _LEAST * len(text):
+        return False
+    try:
+        json.loads(text[: part.stop] + part.closing)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def cut_broken(text: str, budget: int, cut_json: Callable[[str, int], Cut | None]) -> Cut | None:
+    """Return the cut of a text that is broken off; `cut_json` cuts JSON within a budget. `NotJson` for other texts."""
+    part = whole_part(text)
+    if part is None or part.stop < _LEAST * len(text) or (part.stop == len(text) and not part.closing):
+        raise NotJson
+    behind = _end_of(text, part.stop, int(budget * _REST))
+    room = budget - sum(len(piece.text) if isinstance(piece, Inserted) else _shown(piece) for piece in behind)
+    cut = cut_json(text[: part.stop] + part.closing, room + len(part.closing))
+    return None if cut is None else Cut((*_before(cut, part.stop), *behind))
+
+
+def _before(cut: Cut, stop: int) -> list[Piece]:
+    """The pieces of a cut up to `stop`."""
+    found: list[Piece] = []
+    for piece in cut.pieces:
+        if isinstance(piece, Inserted):
+            found.append(piece)
+        elif piece.start < stop:
+            found.append(Segment(piece.part, piece.start, min(piece.stop, stop)))
+    return found
+
+
+def _end_of(text: str, start: int, budget: int) -> list[Piece]:
+    """What is shown of the text from `start` on: all of it, or its last lines."""
+    if start == len(text):
+        return []
+    if len(text) - start <= budget:
+        return [Segment("kept", start, len(text))]
+    line = text.find("\n", len(text) - max(0, budget - len(omitted(len(text), len(text)))))
+    begin = line + 1 if line >= 0 else len(text)
+    words = omitted(text.count("\n", start, begin), begin - start)
+    return [Inserted(words), Segment("gap", start, begin), Segment("kept", begin, len(text))]
+
+
+def _shown(piece: Segment) -> int:
+    return piece.stop - piece.start if piece.part == "kept" else 0
