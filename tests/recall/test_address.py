@@ -93,7 +93,9 @@ def test_an_object_that_is_too_long_is_told_by_its_keys() -> None:
 
 
 def test_a_json_string_is_read_as_its_decoded_text_by_lines() -> None:
-    assert at(json.dumps(DATA), "$.text", lines="2-3").startswith("two\none\n[lines 2-3 of 800; next: ")
+    assert at(json.dumps(DATA), "$.text", lines="2-3").startswith(
+        "two\none\n[lines 2-3 of 800, all that was asked for]"
+    )
     assert at(json.dumps(DATA), "$.text", pattern="two").startswith("2: two\n4: two\n")
 
 

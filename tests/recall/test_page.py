@@ -98,12 +98,14 @@ def test_a_page_breaks_at_line_ends_where_there_are_any() -> None:
     assert note.startswith("1-")
 
 
-def test_the_next_call_asks_for_as_much_again_and_no_more_than_there_is() -> None:
-    session = in_memory()
+def test_no_next_call_is_printed_beyond_what_was_asked_for() -> None:
+    session = in_memory(settings=Settings(home="unused", retrieval_limit=2_000))
     shown = session.keep("fetch", None, numbered_lines(400))
-    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "101-200"}).content
-    assert printed_call(answer) == {"id": shown.artifact_id, "lines": "201-300"}
-    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "201-350"}).content
-    assert printed_call(answer) == {"id": shown.artifact_id, "lines": "351-400"}
+    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "101-120"}).content
+    assert answer.endswith("[lines 101-120 of 400, all that was asked for]")
+    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "start_char": 50, "length": 100}).content
+    assert answer.endswith(", all that was asked for]")
+    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "101-300"}).content
+    assert printed_call(answer)["lines"].endswith("-300"), "what does not fit is asked for up to the same end"
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "351-400"}).content
     assert answer.endswith("[lines 351-400 of 400, the end]")

@@ -208,3 +208,24 @@ def test_a_search_lists_what_results_have_before_what_calls_were_given() -> None
         (True, "result"),
         (False, "arguments"),
     ]
+
+
+# A name in place of an id
+
+
+def test_a_name_in_place_of_an_id_is_searched_for() -> None:
+    session = paged()
+    shown = session.keep("sql", None, numbered_lines(300) + "delta-island-42 pays 7 a month\n" + numbered_lines(300))
+    answer = session.call_tool("get_artifact", {"id": "delta-island-42"})
+    assert not answer.is_error
+    assert answer.content.startswith('[There is no artifact "delta-island-42"; results that have these words:]')
+    (first, *_) = printed_calls(answer.content)
+    assert first.arguments["id"] == shown.artifact_id
+    assert "delta-island-42 pays 7" in session.call_tool(first.name, first.arguments).content
+
+
+def test_an_id_that_nobody_has_is_not_searched_for() -> None:
+    session = paged()
+    session.keep("bash", None, "art_1_aaaaaaaaaaaaaaaaaaaaaa and rare-word-9\n" + numbered_lines(300))
+    assert session.call_tool("get_artifact", {"id": "art_1_aaaaaaaaaaaaaaaaaaaaaa"}).is_error
+    assert session.call_tool("get_artifact", {"id": "nowhere-77"}).is_error

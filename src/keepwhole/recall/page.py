@@ -41,15 +41,20 @@ def _lines_page(reader: BodyReader, call: RecallCall, asked: LineRange, limit: i
             return _chars_page(reader, call, CharRange(start, stop - start), limit)
         text = text[:end]
         wanted = asked.first + text.count(reader.eol) - 1
-    return _shown(text) + _after(text, reader.eol, _lines_note(reader, call, asked.first, wanted))
+    return _shown(text) + _after(text, reader.eol, _lines_note(reader, call, asked, wanted))
 
 
-def _lines_note(reader: BodyReader, call: RecallCall, first: int, last: int) -> str:
+def _lines_note(reader: BodyReader, call: RecallCall, asked: LineRange, last: int) -> str:
+    """What is shown, and the call that goes on where less is shown than was asked for: a model makes every call that
+    is printed, needed or not."""
+    first = asked.first
     note = f"lines {first:,}-{last:,} of {reader.lines:,}"
     if last >= reader.lines:
         return f"[{note}, the end]"
-    further = min(reader.lines, last + (last - first + 1))
-    return f"[{note}; next: {call.text(lines=f'{last + 1}-{further}')}]"
+    if last == asked.last:
+        return f"[{note}, all that was asked for]"
+    upto = "" if asked.last is None else asked.last
+    return f"[{note}; next: {call.text(lines=f'{last + 1}-{upto}')}]"
 
 
 def _tail_page(reader: BodyReader, call: RecallCall, asked: TailRange, limit: int) -> str:
@@ -80,10 +85,11 @@ def _chars_page(reader: BodyReader, call: RecallCall, asked: CharRange, limit: i
     note = f"characters {asked.start:,}-{stop:,} of {reader.chars:,}"
     if stop >= reader.chars:
         note += ", the end"
+    elif stop == asked.start + wanted:
+        note += ", all that was asked for"
     else:
-        left = asked.start + wanted - stop
-        length = min(room, left) if left > 0 else min(room, reader.chars - stop)
-        note += f"; next: {call.text(start_char=stop, length=length)}"
+        length = {} if asked.length is None else {"length": asked.length - len(text)}
+        note += f"; next: {call.text(start_char=stop, **length)}"
     return _shown(text) + _after(text, reader.eol, f"[{note}]")
 
 

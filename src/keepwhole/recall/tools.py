@@ -16,12 +16,15 @@ from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, read_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
 from keepwhole.store.protocol import HasLookups, Row, Store, body_of, entry_of, result_of
+from keepwhole.truncation.notice import quoted
 from keepwhole.truncation.present import summarize
 
 _SEARCH_SECONDS = 0.5
 _ALL = 1 << 62
 """More than any session has."""
 _MANY = 2_000
+_SHOWN = 80
+"""Most characters of an unknown id that an answer repeats."""
 
 
 class RecallTools(NamedTuple):
@@ -38,11 +41,13 @@ class RecallTools(NamedTuple):
             raise UsageError(f"`{name}` is not a tool of ours. Ours: {', '.join(f'`{own}`' for own in NAMES)}.")
         try:
             if name == SEARCH_ARTIFACTS:
-                return self._search(arguments)
+                from keepwhole.recall.search_artifacts import query_of
+
+                return self._search(query_of(arguments))[0]
             asked = read_id(arguments)
             row = self.store.find(self.session, asked)
             if row is None:
-                return self.unknown(asked)
+                return self._found_by_name(asked) or self.unknown(asked)
             return self._read(name, asked, row, arguments)
         except KeepwholeError as error:
             return RecallAnswer(showable(error.for_model), is_error=True)
@@ -82,15 +87,28 @@ class RecallTools(NamedTuple):
                 return read_trace(reader, result, call, arguments, self.limit())
             return read_artifact(reader, result.media_type, RecallCall(asked), arguments, self.limit())
 
-    def _search(self, arguments: Mapping[str, Any]) -> RecallAnswer:
+    def _found_by_name(self, asked: str) -> RecallAnswer | None:
+        """The results that have what was given for an id, where it looks like none: models give the name they seek."""
+        if asked.startswith(("art_", "trace_")) or not asked.isprintable() or len(asked) > _SHOWN:
+            return None
+        if not any(char.isalnum() for char in asked):
+            return None
+        found, has_matches = self._search(asked)
+        content = f'[There is no artifact "{quoted(asked)}"; results that have these words:]\n{found.content}'
+        return found.replace(content=content) if has_matches else None
+
+    def _search(self, query: str) -> tuple[RecallAnswer, bool]:
+        """The answer to a search, and whether anything was found."""
         from keepwhole.recall import search_artifacts
 
-        query, until = search_artifacts.query_of(arguments), time.monotonic() + _SEARCH_SECONDS
+        until = time.monotonic() + _SEARCH_SECONDS
+        query = search_artifacts.query_of({"query": query})
         matches = search_artifacts.find_matches(
             query, lambda words, most: self.store.search(self.session, words, most, until=until)
         )
         is_all = time.monotonic() < until
-        return search_artifacts.answer_search(query, matches, self._find, self.limit(), is_all)
+        limit = self.limit() - 2 * _SHOWN
+        return search_artifacts.answer_search(query, matches, self._find, limit, is_all), bool(matches)
 
     def _find(self, trace_id: str) -> Row | None:
         return self.store.find(self.session, trace_id)
