@@ -15,6 +15,7 @@ from bench.support.bare_log import BareLog
 from bench.support.row import Row, row_with_floor
 from bench.support.setup import Setup, say
 from bench.texts.large_texts import text_file
+from keepwhole.truncation.configuration import TruncationConfiguration
 
 Keep = Callable[[bytes], object]
 _BATCH = 50
@@ -25,12 +26,12 @@ def keep(setup: Setup) -> list[Row]:
     rows: list[Row] = []
     for size in _SIZES:
         for kind in ("str", "bytes"):
-            rows.append(_keep(setup, size, kind, keepwhole.TruncationConfiguration()))
-    whole = keepwhole.TruncationConfiguration(inline_limit=1_000_000, artifact_threshold=1_000_000)
+            rows.append(_keep(setup, size, kind, TruncationConfiguration()))
+    whole = TruncationConfiguration(inline_limit=1_000_000, artifact_threshold=1_000_000)
     return [*rows, _keep(setup, "100 KB", "str", whole), _keep(setup, "100 KB", "bytes", whole)]
 
 
-def _keep(setup: Setup, size: str, kind: str, policy: keepwhole.TruncationConfiguration) -> Row:
+def _keep(setup: Setup, size: str, kind: str, policy: TruncationConfiguration) -> Row:
     how = ", shown whole" if policy.inline_limit > _SIZES[size] > 8_000 else ""
     place = f"{size}-{kind}{how}".replace(" ", "")
     bodies = _bodies(setup, _SIZES[size])

@@ -2,7 +2,8 @@
 
 Judged by CPU of the thread. The history is 2,000 messages and 2 MB, half of them results that are recorded already, so
 that planning and rendering are measured and not the disk. The reference for one more step is a program without state:
-it copies the list deeply and rewrites every old result.
+it copies the list deeply and rewrites every old result. Planning is what `auto` decides by, with 2,000 results that are
+all still shown.
 """
 
 import copy
@@ -16,9 +17,18 @@ from bench import floors
 from bench.support.row import Row, row_with_floor
 from bench.support.setup import Setup, say
 from keepwhole import MemoryStore, Session
+from keepwhole.canonical.message import Call, ResultText
+from keepwhole.canonical.message import Message as Said
+from keepwhole.models.profiles import DEFAULT
+from keepwhole.policies.auto import Auto
+from keepwhole.policies.need import need_of
+from keepwhole.policies.policy import Situation, TrackedChoices
+from keepwhole.policies.settings import CAREFUL
+from keepwhole.policies.transcript import Name, Transcript
 
 _STEPS = 1_000
 _MANY = 10_000
+_PLANNED = 2_000
 _RESULT = 2_000
 _WIDE = 4_800
 _POINTER = "[Artifact: art_0123456789abcdef] read_file (2.0 KB)"
@@ -29,7 +39,12 @@ Message = dict[str, Any]
 def view(setup: Setup) -> list[Row]:
     history = _history(_STEPS, _RESULT)
     session = _session_with(history)
-    return [*_one_more(setup, session, history), *_cold(setup, session, history), *_per_message(setup)]
+    return [
+        *_one_more(setup, session, history),
+        *_planning(setup),
+        *_cold(setup, session, history),
+        *_per_message(setup),
+    ]
 
 
 def _history(steps: int, size: int) -> list[Message]:
@@ -75,6 +90,28 @@ def _one_more(setup: Setup, session: Session, history: list[Message]) -> list[Ro
         row_with_floor("one more step on 2,000 messages, 2 MB", figure, reference, ours, floors.PROJECT_STEP),
         row_with_floor("the same, how many times quicker", figure, reference, ratios, floors.PROJECT_QUICKER),
     ]
+
+
+def _planning(setup: Setup) -> list[Row]:
+    """What `auto` takes to find that nothing of 2,000 results that are all shown is left out, with one more of them."""
+    transcript, decided = Transcript(), TrackedChoices()
+    policy = Auto(CAREFUL.replace(horizon=0.001))
+    situation = Situation(DEFAULT.replace(window=1 << 30))
+    ours: list[float] = []
+    plain: list[float] = []
+    for number in range(_PLANNED + setup.rounds * 5):
+        call = Call(f"call_{number}", "bash", json.dumps({"command": f"make t{number}"}))
+        text = "\n".join(f"src/part_{number}_{line}.py:{line} def part_{number}(x)" for line in range(12))
+        transcript.extend([Said("assistant", calls=(call,))])
+        transcript.extend([Said("tool", returned=(ResultText(call.call_id, ("content",), text),))])
+        transcript.items[number].name = Name(f"trace_{number}", f"art_{number}")
+        decided.open[number] = None
+        if number >= _PLANNED - 1:  # the first counts all that came before
+            ours.append(_clock(lambda: policy.age(transcript, decided, situation)) * 1e3)
+            plain.append(_clock(lambda: [need_of(use, transcript.turns) for use in transcript.uses.of]) * 1e3)
+    del ours[0], plain[0]
+    figure, reference = f"{median(ours):.2f} ms", f"the need of each by itself {median(plain):.2f} ms"
+    return [row_with_floor("planning one more step on 2,000 results", figure, reference, ours, floors.PLAN_STEP)]
 
 
 def _keep(session: Session, step: list[Message]) -> None:

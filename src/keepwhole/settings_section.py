@@ -138,11 +138,17 @@ def is_scalar(hint: Any) -> bool:
     return kind in (int, float, str) or get_origin(kind) in (Literal, tuple)
 
 
-def refuse_unknown(where: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise `ConfigError` for the first name that is not known, with the key in full and a suggestion."""
+def refuse_unknown(
+    where: str, names: Iterable[str], known: Iterable[str], removed: Mapping[str, str] | None = None
+) -> None:
+    """Raise `ConfigError` for the first name that is not known, with the key in full and a suggestion; for a setting
+    that there was in an earlier version, with what to give instead (`removed`, by the key in full)."""
     known = tuple(known)
     for name in names:
         if name not in known:
+            instead = (removed or {}).get(f"{where}{name}")
+            if instead is not None:
+                raise ConfigError(f"The setting `{where}{name}` was removed: {instead}")
             raise ConfigError(f"There is no setting `{where}{name}`. {suggestion(name, known)}")
 
 

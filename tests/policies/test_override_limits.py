@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepwhole import MemoryStore, Session, TruncationConfiguration
-from keepwhole.truncation.configuration import ToolOverride
+from keepwhole import MemoryStore, Session
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 
 
 def shown(chars: int, tool: str = "fetch_url", **override: object) -> int:

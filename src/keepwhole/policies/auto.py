@@ -40,20 +40,20 @@ Invariants:
 - Nothing is forced in vain: a batch above the limit frees so much that the next one is far away, or is not made.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
 
-from keepwhole.models.ledger import Costs, last_end
+from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.arguments import NOTE, OldArguments, arguments_choice, hidden_arguments
+from keepwhole.policies.arguments import OldArguments, arguments_choice, hidden_arguments
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_worth
+from keepwhole.policies.carried import CarriedResults, is_repeat, is_small, shown_tokens
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
-from keepwhole.policies.kinds import Kind
 from keepwhole.policies.near_repeats import near_choice
-from keepwhole.policies.need import TURNS, need_of, reasons
+from keepwhole.policies.need import TURNS, need_table, reasons
 from keepwhole.policies.payback import Numbers, best_batch
 from keepwhole.policies.policy import (
     UNKNOWN_MODEL,
@@ -65,7 +65,7 @@ from keepwhole.policies.policy import (
     sent_tokens,
 )
 from keepwhole.policies.references import ReferenceIndex, argument_texts
-from keepwhole.policies.repeats import REPEATS, dependants, repeat_choice
+from keepwhole.policies.repeats import dependants, repeat_choice
 from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Item, LongArguments, Transcript
 from keepwhole.truncation import notice
@@ -77,8 +77,6 @@ AGED = "aged"
 _LEAST_STEP = 8_000
 """Characters that a step may take however full the window is, if they fit into half of it; aging and compaction make
 room for it."""
-_POINTER = 30
-"""Tokens of the reference that is shown in place of a result, about."""
 _DOWN_TO = 0.25
 """Share of the limit down to which results age when they must."""
 _AT_MOST = 0.6
@@ -98,7 +96,7 @@ class Auto:
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
     ) -> None:
         self.settings = settings
-        self._weights = settings.weights
+        self._table = need_table(settings.weights)
         self._question = question
         self._rule = ArrivalRule(configuration, strategies, partial(cap_by_worth, settings))
 
@@ -117,7 +115,7 @@ class Auto:
         fresh = self._one_by_one(transcript, new, decided, repeats=True)
         further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         cut = [transcript.items[choice.number] for choice in further]
-        if any(_is_repeat(fresh.get(item.number)) or any(dependants(transcript, item, fresh)) for item in cut):
+        if any(is_repeat(fresh.get(item.number)) or any(dependants(transcript, item, fresh)) for item in cut):
             fresh = self._one_by_one(transcript, new, decided, repeats=False)
             further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         return list((fresh | {choice.number: choice for choice in further}).values())
@@ -144,7 +142,7 @@ class Auto:
         choice = self._rule.choose(item, self._question)
         if repeats and self.settings.near_repeats:
             near = near_choice(transcript, item, decided, self.settings.min_tokens)
-            return near if near is not None and near.tokens < _shown_tokens(item, choice) else choice
+            return near if near is not None and near.tokens < shown_tokens(item, choice) else choice
         return choice
 
     def _within_step(
@@ -200,56 +198,26 @@ class Auto:
         self, transcript: Transcript, decided: Choices, situation: Situation, arguments: OldArguments | None
     ) -> list[Item]:
         """Return the batch that gains most, if one gains; with a cold cache everything that is not worth carrying."""
-        old = self._not_worth_carrying(transcript, decided, situation, arguments)
+        carried = CarriedResults(transcript, decided, self.settings, self._table, arguments)
+        worth = self.settings.worth / (TURNS * situation.profile.read)
+        old = carried.not_worth(worth)
         if situation.cold:
-            return [item for item, _ in old]
-        batch = self._best_batch(transcript, decided, old, situation, arguments)
+            return [transcript.items[number] for number, *_ in reversed(old)]
+        batch = self._best_batch(transcript, carried, old, situation)
         if batch:
             in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch], arguments)
-            old = [(item, saves) for item, saves in old if item.number not in in_use]
-            batch = self._best_batch(transcript, decided, old, situation, arguments) if in_use else batch
+            old = [one for one in old if one[0] not in in_use]
+            batch = self._best_batch(transcript, carried, old, situation) if in_use else batch
         return [transcript.items[number] for number in reversed(batch)]
 
-    def _not_worth_carrying(
-        self, transcript: Transcript, decided: Choices, situation: Situation, arguments: OldArguments | None
-    ) -> list[tuple[Item, float]]:
-        """Return the results that cost more to carry than they are worth, with what leaving each out saves until the
-        run is expected to end."""
-        items = self._may_age(transcript, decided, arguments)
-        worth = self.settings.worth / (TURNS * situation.profile.read)
-        ahead = self.settings.horizon * transcript.turns
-        found: list[tuple[Item, float]] = []
-        for item, need in zip(items, self._needs(transcript, decided, items), strict=True):
-            saves = _tokens_of_leaving(item, decided.get(item.number), arguments) - worth * need
-            if saves > 0:
-                found.append((item, ahead * saves))
-        return found
-
-    def _needs(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[float]:
-        uses, turns = transcript.uses.of, transcript.turns
-        found: list[float] = []
-        for item in items:
-            choice = decided.get(item.number)
-            shown = 1.0 if choice is None else choice.tokens / max(1, item.tokens)
-            is_obsolete = item.target is not None and is_superseded(transcript, item)
-            use, asked = uses[item.number], transcript.user_messages_after(item)
-            found.append(need_of(use, turns, asked, shown, is_obsolete, self._weights))
-        return found
-
     def _best_batch(
-        self,
-        transcript: Transcript,
-        decided: Choices,
-        old: Sequence[tuple[Item, float]],
-        situation: Situation,
-        arguments: OldArguments | None,
+        self, transcript: Transcript, carried: CarriedResults, old: Sequence[Numbers], situation: Situation
     ) -> list[int]:
-        price = payback(situation.profile, 1, 1)
+        price, ahead = payback(situation.profile, 1, 1), self.settings.horizon * transcript.turns
         costs = situation.costs
         if costs is None:
-            return best_batch(_carry_costs(transcript, decided, old, None, arguments), price)
-        carried = _carry_costs(transcript, decided, old, costs.ends, arguments)
-        return best_batch(carried, price, costs.affords_batch(self.settings.max_loss))
+            return best_batch(old, carried.behind(None), price, ahead)
+        return best_batch(old, carried.behind(costs.ends), price, ahead, costs.affords_batch(self.settings.max_loss))
 
     def _batch_to_fit(
         self,
@@ -267,39 +235,30 @@ class Auto:
         less, since it leaves less to be written to the cache. Only what the provider would refuse is made to fit with
         all but the newest step.
         """
-        items = self._may_age(transcript, decided, arguments)
-        freed_by = [max(1, _tokens_of_leaving(item, decided.get(item.number), arguments)) for item in items]
-        needs = self._needs(transcript, decided, items)
-        free = 0
-        taken: list[int] = []
-        for place in sorted(range(len(items)), key=lambda place: needs[place] / freed_by[place]):
-            if free >= sent - limit * _DOWN_TO:
-                break
-            free += freed_by[place]
-            taken.append(items[place].number)
+        carried = CarriedResults(transcript, decided, self.settings, self._table, arguments)
+        taken = _least_needed(carried.may_age(), sent - limit * _DOWN_TO)
         choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)], arguments)
         freed = _tokens_freed(transcript, decided, choices)
-        affords = self._affords(transcript, decided, choices, situation.costs, arguments)
+        affords = self._affords(carried, choices, freed, situation.costs)
         if sent - freed <= limit * _AT_MOST and affords:
             return choices
         if sent <= situation.window:
             return []
-        return self._choices(transcript, decided, self._may_age(transcript, decided, arguments, hard=True), arguments)
+        everything = [item for item, *_ in carried.may_age(hard=True)]
+        return self._choices(transcript, decided, everything, arguments)
 
     def _affords(
         self,
-        transcript: Transcript,
-        decided: Choices,
+        carried: CarriedResults,
         choices: Sequence[Choice],
+        freed: int,
         costs: Costs | None,
-        arguments: OldArguments | None,
     ) -> bool:
         """Return whether the conversation can afford a batch, which begins with its oldest result."""
         if costs is None or not choices:
             return True
-        oldest = transcript.items[min(choice.number for choice in choices)]
-        ((*_, behind),) = _carry_costs(transcript, decided, [(oldest, 0.0)], costs.ends, arguments)
-        return costs.affords_batch(self.settings.max_loss)(behind, _tokens_freed(transcript, decided, choices))
+        behind = carried.behind(costs.ends)(min(choice.number for choice in choices))
+        return costs.affords_batch(self.settings.max_loss)(behind, freed)
 
     def _choices(
         self, transcript: Transcript, decided: Choices, items: Sequence[Item], arguments: OldArguments | None
@@ -312,7 +271,7 @@ class Auto:
             for item in items
             if all(number in free for number in dependants(transcript, item, decided))
             for choice in (self._aged(item, decided.get(item.number), arguments),)
-            if choice.tokens < _shown_tokens(item, decided.get(item.number))
+            if choice.tokens < shown_tokens(item, decided.get(item.number))
         ]
 
     def _aged(self, item: Item, before: Choice | None, arguments: OldArguments | None) -> Choice:
@@ -320,30 +279,8 @@ class Auto:
         given = arguments.of(item) if arguments is not None else None
         if given is None or not given.cuts:
             return age_choice(item)
-        return arguments_choice(item, before, given) if self._is_small(item, before) else age_choice(item, given)
-
-    def _is_small(self, item: Item, choice: Choice | None) -> bool:
-        return _shown_tokens(item, choice) < self.settings.min_tokens and not _is_repeat(choice)
-
-    def _may_age(
-        self, transcript: Transcript, decided: Choices, arguments: OldArguments | None, hard: bool = False
-    ) -> list[Item]:
-        """Return the results that may age: large, or of large calls, named, sent before, not pinned, not among the
-        newest."""
-        found: list[Item] = []
-        seen: dict[Kind, int] = {}
-        keep: Mapping[Kind, int] = {} if hard else self.settings.keep
-        newest = transcript.steps - (1 if hard else self.settings.keep_steps)
-        for item in reversed(open_items(transcript, decided)):
-            newer = seen.get(item.kind, 0)
-            seen[item.kind] = newer + 1
-            choice = decided.get(item.number)
-            young = newer < keep.get(item.kind, 0) or item.step > newest
-            if young or item.pinned or item.name is None:
-                continue
-            if not self._is_small(item, choice) or (arguments is not None and arguments.of(item).cuts):
-                found.append(item)
-        return found[::-1]
+        least = self.settings.min_tokens
+        return arguments_choice(item, before, given) if is_small(item, before, least) else age_choice(item, given)
 
     def _in_use(
         self, transcript: Transcript, decided: Choices, items: Sequence[Item], arguments: OldArguments | None
@@ -404,46 +341,16 @@ def age_choice(item: Item, arguments: LongArguments | None = None) -> Choice:
     return Choice(item.number, AGED, cut, estimate(words) - arguments.freed)
 
 
-def _carry_costs(
-    transcript: Transcript,
-    decided: Choices,
-    old: Sequence[tuple[Item, float]],
-    ends: Sequence[int] | None,
-    arguments: OldArguments | None,
-) -> Iterator[Numbers]:
-    """Yield these results, newest first, with the tokens that are sent anew where one is left out: those from the end
-    of the last cached prefix before it on, or where `ends` are not known, from its message on. A call whose arguments
-    are cut with its result is a part of the same request, or of an earlier one."""
-    saved, first = 0, len(transcript.messages)
-    changed = iter(sorted(decided, reverse=True))
-    number = next(changed, -1)
-    for item, saves in reversed(old):
-        cuts_call = arguments is not None and arguments.of(item).freed
-        index = transcript.index_of_call(item) if cuts_call else item.index
-        first = min(first, index if ends is None else last_end(ends, index))
-        while number >= 0 and transcript.items[number].index >= first:
-            saved += transcript.items[number].tokens - decided[number].tokens
-            number = next(changed, -1)
-        frees = _tokens_of_leaving(item, decided.get(item.number), arguments)
-        yield item.number, frees, saves, transcript.tokens_from(first) - saved
-
-
-def _tokens_of_leaving(item: Item, choice: Choice | None, arguments: OldArguments | None) -> int:
-    """Return the tokens that leaving a result out frees, with the long arguments of its call where these are cut."""
-    shown = item.tokens if choice is None else choice.tokens
-    more = arguments.of(item).freed if arguments is not None else 0
-    if not more:
-        return max(0, shown - _POINTER)
-    stays = arguments is not None and shown < arguments.least
-    return (0 if stays else max(0, shown - _POINTER)) + more - NOTE
-
-
-def _is_repeat(choice: Choice | None) -> bool:
-    return choice is not None and choice.rule in REPEATS
-
-
-def _shown_tokens(item: Item, choice: Choice | None) -> int:
-    return item.tokens if choice is None else choice.tokens
+def _least_needed(carried: Iterable[tuple[Item, int, float]], free: float) -> list[int]:
+    """Return the numbers of the results that are needed least for their size, as many as `free` so many tokens."""
+    freed = 0
+    taken: list[int] = []
+    for item, frees, _ in sorted(carried, key=lambda one: one[2] / max(1, one[1])):
+        if freed >= free:
+            break
+        freed += max(1, frees)
+        taken.append(item.number)
+    return taken
 
 
 def _shown_chars(item: Item, choice: Choice | None) -> int:
@@ -456,5 +363,5 @@ def _shown_chars(item: Item, choice: Choice | None) -> int:
 def _tokens_freed(transcript: Transcript, decided: Choices, choices: Sequence[Choice]) -> int:
     """Return the tokens that these choices leave out of what is sent now."""
     return sum(
-        _shown_tokens(transcript.items[choice.number], decided.get(choice.number)) - choice.tokens for choice in choices
+        shown_tokens(transcript.items[choice.number], decided.get(choice.number)) - choice.tokens for choice in choices
     )

@@ -18,6 +18,8 @@ The weights (`NeedWeights`) are fitted by `python -m bench.need`, which also say
 not fitted to. None belongs to a tool or to a kind of tool: such weights did worse on sources that were left out.
 """
 
+from functools import lru_cache
+
 from keepwhole.policies.settings import NeedWeights
 from keepwhole.policies.uses import ResultUse
 
@@ -50,6 +52,41 @@ def need_of(
     if use.again or is_obsolete:
         need *= weights.again
     return need * weights.written if use.written else need
+
+
+class NeedTable:
+    """The factors of need, worked out once: thousands of results are judged at every request.
+
+    >>> use, table = ResultUse(turn=1), NeedTable(WEIGHTS)
+    >>> use.unsaid = 60
+    >>> table.told(use) * table.by_turn(40)[use.referred] == need_of(use, turn=40)
+    True
+    """
+
+    def __init__(self, weights: NeedWeights) -> None:
+        self.again, self.written = weights.again, weights.written
+        self._weights = weights
+        self._powers = [1.0]
+
+    def told(self, use: ResultUse, shown: float = 1.0) -> float:
+        """Return the factor by what is unsaid in the share of a result that is shown."""
+        return self._weights.base * (1 + shown * use.unsaid) ** self._weights.unsaid
+
+    def by_turn(self, turn: int) -> list[float]:
+        """Return the factor in turn `turn` for each turn in which a result may have been referred to last."""
+        missing = range(len(self._powers) + 1, turn + 2)
+        self._powers = [*self._powers, *(since**self._weights.turns for since in missing)] if missing else self._powers
+        return self._powers[turn::-1]
+
+    def by_user(self, messages: int) -> float:
+        """Return the factor by the messages of the user since."""
+        return (1 + messages) ** self._weights.user
+
+
+@lru_cache(maxsize=16)
+def need_table(weights: NeedWeights) -> NeedTable:
+    """Return the table of these weights, which all conversations share."""
+    return NeedTable(weights)
 
 
 def reasons(use: ResultUse, turn: int, messages: int = 0, is_obsolete: bool = False) -> str:

@@ -20,12 +20,10 @@ class Carried(NamedTuple):
     frees: int
     """Tokens that leaving it out would save from now on."""
     saves: float
-    """What that saves until the run is expected to end, as tokens that one request carries."""
-    behind: int
-    """Tokens that are sent anew if it is left out, its own included."""
+    """What that saves with every request, less what it is worth to show it, in tokens."""
 
 
-Numbers: TypeAlias = tuple[int, int, float, int]
+Numbers: TypeAlias = tuple[int, int, float]
 """The fields of `Carried` as a plain tuple, which is faster where there are thousands."""
 
 
@@ -37,24 +35,35 @@ def _anything(behind: int, freed: int) -> bool:
     return True
 
 
-def best_batch(carried: Iterable[Carried | Numbers], price: float, affords: Affords = _anything) -> list[int]:
-    """Return the numbers of the batch that saves most: the newest results, up to some result; none if nothing saves.
+def best_batch(
+    carried: Iterable[Carried | Numbers],
+    behind_of: Callable[[int], int],
+    price: float,
+    ahead: float,
+    affords: Affords = _anything,
+) -> list[int]:
+    """Return the numbers of the batch that gains most: the newest results, up to some result; none if nothing gains.
 
-    `price` is the cost of sending a token uncached, as a number of requests that carry it.
+    `behind_of` returns the tokens that are sent anew if a result is left out, its own included: never fewer for an
+    older one. It is asked only where a batch could gain. `price` is the cost of sending a token uncached, as a number
+    of requests that carry it, `ahead` the number of requests to come.
 
-    >>> old = [Carried(7, frees=900, saves=0, behind=1_000), Carried(3, frees=900, saves=18_000, behind=3_000)]
-    >>> best_batch(old, price=11.5), best_batch(old, price=49)
+    >>> old = [Carried(7, frees=900, saves=0), Carried(3, frees=900, saves=900)]
+    >>> behind = {7: 1_000, 3: 3_000}
+    >>> best_batch(old, behind.__getitem__, price=11.5, ahead=20), best_batch(old, behind.__getitem__, 49, 20)
     ([7, 3], [])
     """
-    freed = 0
+    behind = freed = 0
     saved = best = 0.0
     numbers: list[int] = []
     many = 0
-    for number, frees, saves, behind in carried:
+    for number, frees, saves in carried:
         numbers.append(number)
         freed += frees
-        saved += saves
-        gain = saved - price * (behind - freed)
-        if gain > best and affords(behind, freed):
-            best, many = gain, len(numbers)
+        saved += ahead * saves
+        if saved - price * (behind - freed) > best:
+            behind = max(behind, behind_of(number))
+            gain = saved - price * (behind - freed)
+            if gain > best and affords(behind, freed):
+                best, many = gain, len(numbers)
     return numbers[:many]

@@ -127,10 +127,17 @@ class TrackedChoices(dict[int, Choice]):
 
 def open_items(transcript: Transcript, decided: Choices) -> list[Item]:
     """Return the results about which a choice may still be made, in order."""
+    return [transcript.items[number] for number in open_numbers(transcript, decided)]
+
+
+def open_numbers(transcript: Transcript, decided: Choices) -> list[int]:
+    """Return the numbers of the results about which a choice may still be made, in order."""
     if isinstance(decided, TrackedChoices):
-        return [transcript.items[number] for number in sorted(decided.open)]
+        return sorted(decided.open)
     return [
-        item for item in transcript.items if (choice := decided.get(item.number)) is None or choice.rule not in FINAL
+        number
+        for number in range(len(transcript.items))
+        if (choice := decided.get(number)) is None or choice.rule not in FINAL
     ]
 
 

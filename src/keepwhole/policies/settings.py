@@ -95,6 +95,15 @@ class AutoSettings(SettingsSection):
         return NeedWeights(**self.need)
 
 
+_BY_WORTH = "how long and how much of a result is shown follows from `auto.worth`. Give a larger number to keep more."
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {
+        f"auto.{name}": _BY_WORTH
+        for name in ("old_after", "new_task", "along", "patience", "arrival_cap", "structured_cap")
+    }
+)
+"""Settings of earlier versions by their key, with what to give instead."""
+
 CAREFUL = AutoSettings()
 LEAN = AutoSettings(worth=8_500)
 PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})

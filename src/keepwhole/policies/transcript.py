@@ -6,12 +6,12 @@ Must not know: how a provider spells a message (`wire` decodes), where results a
 Built message by message and cut back at a fork, so that a new step costs only its own messages.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import itemgetter
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from keepwhole.canonical.media import TEXT, Media
 from keepwhole.canonical.message import Call, Message, ResultText
@@ -23,6 +23,8 @@ from keepwhole.policies.kinds import Kind, kind_of, target_of
 from keepwhole.policies.uses import ResultUses
 from keepwhole.truncation.cut import ArgumentCut, Source, TextSource
 from keepwhole.truncation.recall_link import RecallLink
+
+_K = TypeVar("_K")
 
 
 class Original(Protocol):
@@ -207,9 +209,13 @@ class Transcript:
         """How many tokens more it may take than estimated."""
         self.calls: dict[str, Call] = {}
         self._same: dict[int, list[int]] = {}
+        self._of_kind: dict[Kind, list[int]] = {}
+        """The numbers of all results by their kind, in order."""
         self._images_of: dict[tuple[str, ...], list[int]] = {}
         """The numbers of all images by what they are of, in order."""
-        self._marks: list[tuple[int, int, int, int, int]] = []
+        self.tokens_before: list[int] = []
+        """For each message the tokens of all before it, as they came."""
+        self._marks: list[tuple[int, int, int, int]] = []
         self._asked: list[tuple[int, int]] = []
         """The user's messages that are not only results: the index of each, and the number of turns before it."""
         self._undo: list[list[tuple[str, Call | None]]] = []
@@ -225,23 +231,23 @@ class Transcript:
         length = max(length, 0)
         if length >= len(self.messages):
             return
-        items, self.steps, self.turns, self.tokens, self.reserve = self._marks[length]
+        items, self.steps, self.turns, self.reserve = self._marks[length]
+        self.tokens = self.tokens_before[length]
         for changes in reversed(self._undo[length:]):
             for call_id, before in reversed(changes):
                 if before is None:
                     self.calls.pop(call_id, None)
                 else:
                     self.calls[call_id] = before
-        for item in self.items[items:]:
-            alike = self._same[hash(item.text)]
-            alike.pop()
-            if not alike:
-                del self._same[hash(item.text)]
+        for item in reversed(self.items[items:]):
+            _drop_newest(self._same, hash(item.text))
+            _drop_newest(self._of_kind, item.kind)
             if item.target is not None:
-                self._images_of[item.target].pop()
+                _drop_newest(self._images_of, item.target)
         while self._asked and self._asked[-1][0] >= length:
             self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
+        del self.tokens_before[length:]
         if self._uses.messages > length:
             self._uses = ResultUses()
 
@@ -256,12 +262,21 @@ class Transcript:
         """Return how many messages the user wrote after a result."""
         return len(self._asked) - bisect_right(self._asked, item.index, key=itemgetter(0))
 
+    def results_before_user(self) -> list[int]:
+        """Return for each message of the user how many results came before it."""
+        return [self._marks[index][0] for index, _ in self._asked]
+
+    def newest_open(self, kind: Kind, many: int, numbers: Sequence[int]) -> Iterator[int]:
+        """Yield the newest `many` results of a kind that are among `numbers`, which rise."""
+        of_kind = reversed(self._of_kind.get(kind, ()))
+        return islice((number for number in of_kind if _contains(numbers, number)), many)
+
     def requests(self, start: int = 0) -> Iterator[tuple[int, int, int]]:
         """Yield the requests that the model has answered, from the turn `start` on: the number of turns before each,
         of its messages, and of their original tokens."""
         for turn in range(start, self.turns):
             index = bisect_right(self._marks, turn, key=itemgetter(2)) - 1
-            yield turn, index, self._marks[index][3]
+            yield turn, index, self.tokens_before[index]
 
     def turns_before(self, length: int) -> int:
         """Return how many turns of the model are in the first `length` messages."""
@@ -327,16 +342,16 @@ class Transcript:
 
     def tokens_from(self, index: int) -> int:
         """Return the original tokens of message `index` and of all after it."""
-        return self.tokens - self._marks[index][3] if index < len(self._marks) else 0
+        return self.tokens - self.tokens_before[index] if index < len(self.tokens_before) else 0
 
     def tokens_of(self, index: int) -> int:
         """Return the original tokens of message `index`."""
-        after = self._marks[index + 1][3] if index + 1 < len(self._marks) else self.tokens
-        return after - self._marks[index][3]
+        after = self.tokens_before[index + 1] if index + 1 < len(self.tokens_before) else self.tokens
+        return after - self.tokens_before[index]
 
     def reserve_from(self, index: int) -> int:
         """How many tokens more than estimated the message `index` and all after it may take, as they came."""
-        return self.reserve - self._marks[index][4] if index < len(self._marks) else 0
+        return self.reserve - self._marks[index][3] if index < len(self._marks) else 0
 
     def arguments_since(self, step: int) -> list[str]:
         """Return the arguments of the calls made after `step`."""
@@ -364,7 +379,8 @@ class Transcript:
         return before is not None and before.role == "assistant" and bool(before.calls) and bool(message.calls)
 
     def _add(self, message: Message) -> None:
-        self._marks.append((len(self.items), self.steps, self.turns, self.tokens, self.reserve))
+        self._marks.append((len(self.items), self.steps, self.turns, self.reserve))
+        self.tokens_before.append(self.tokens)
         changes: list[tuple[str, Call | None]] = []
         if message.role == "assistant" and not self._goes_on(message):
             self.turns += 1
@@ -379,6 +395,7 @@ class Transcript:
             item.pinned = message.pinned
             self.items.append(item)
             self._same.setdefault(hash(returned.text), []).append(item.number)
+            self._of_kind.setdefault(item.kind, []).append(item.number)
             if item.target is not None:
                 self._images_of.setdefault(item.target, []).append(item.number)
             self.tokens += item.tokens
@@ -395,3 +412,15 @@ class Transcript:
         tokens, reserve = measure(text)
         self.tokens += tokens
         self.reserve += reserve
+
+
+def _contains(numbers: Sequence[int], number: int) -> bool:
+    place = bisect_left(numbers, number)
+    return place < len(numbers) and numbers[place] == number
+
+
+def _drop_newest(numbers: dict[_K, list[int]], key: _K) -> None:
+    """Forget the newest number under a key, and the key with the last."""
+    numbers[key].pop()
+    if not numbers[key]:
+        del numbers[key]

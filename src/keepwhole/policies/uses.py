@@ -38,15 +38,13 @@ _CONTENT = 20
 class ResultUse:
     """What is known of the use of one result."""
 
-    __slots__ = ("again", "referred", "times", "unsaid", "written")
+    __slots__ = ("again", "referred", "unsaid", "written")
 
     def __init__(self, turn: int) -> None:
         self.unsaid = 0
         """Atoms that nobody has written and that no newer result contains."""
         self.referred = turn
         """The turn in which it was last referred to; at first the turn in which it came."""
-        self.times = 0
-        """The messages that referred to it."""
         self.again = False
         """Whether the same call was made again since."""
         self.written = False
@@ -61,6 +59,9 @@ class ResultUses:
         """Messages that were counted."""
         self.of: list[ResultUse] = []
         """By the number of the result."""
+        self.kept: object = None
+        """What a policy keeps of these facts from one request to the next."""
+        self._changed: set[int] = set()
         self._home: dict[str, int] = {}
         self._said: set[str] = set()
         self._same: dict[tuple[str, str], int] = {}
@@ -77,6 +78,11 @@ class ResultUses:
         for item in items:
             self._arrive(item, turn)
 
+    def take_changed(self) -> set[int]:
+        """Return the numbers of the results of which something has changed since the last time."""
+        found, self._changed = self._changed, set()
+        return found
+
     def _say(self, text: str, turn: int) -> None:
         referred: set[int] = set()
         for atom in atoms(text[:_SCANNED]):
@@ -85,13 +91,15 @@ class ResultUses:
                 referred.add(home)
                 self.of[home].unsaid -= atom not in self._said
             self._said.add(atom)
+        self._changed |= referred
         for number in referred:
             self.of[number].referred = turn
-            self.of[number].times += 1
 
     def _write(self, call: Call) -> None:
         for name in written_files(call):
-            for number in self._reads.get(name, ()):
+            numbers = self._reads.get(name, ())
+            self._changed.update(numbers)
+            for number in numbers:
                 self.of[number].written = True
 
     def _arrive(self, item: "Item", turn: int) -> None:
@@ -102,6 +110,7 @@ class ResultUses:
                 before = self._home.get(atom)
                 if before is not None:
                     self.of[before].unsaid -= 1
+                    self._changed.add(before)
                 use.unsaid += 1
             self._home[atom] = item.number
         if item.call is None:
@@ -109,6 +118,7 @@ class ResultUses:
         key = item.call.tool, item.call.arguments
         if key in self._same:
             self.of[self._same[key]].again = True
+            self._changed.add(self._same[key])
         self._same[key] = item.number
         for name in _named_files(item.call.arguments):
             self._reads.setdefault(name, []).append(item.number)
