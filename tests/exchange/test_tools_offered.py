@@ -140,11 +140,16 @@ def test_a_cut_that_frees_more_is_made_in_the_same_conversation() -> None:
     assert set(NAMES) <= set(names_of(last))
 
 
-def test_what_takes_more_than_half_of_the_window_is_cut_in_any_case() -> None:
+def names_offered_at_last(window: int) -> set[str]:
     small = [f"order {number}: " + "shipped to the usual place " * 60 for number in range(40)]
-    proxy = CheckedProxy(settings=Settings(home="unused", models={"claude": {"window": 24_000}}))
+    proxy = CheckedProxy(settings=Settings(home="unused", models={"claude": {"window": window}}))
     *_, last = forward_all(proxy, turns(*small, long_log("a", 330)))
-    assert set(NAMES) <= set(names_of(last))
+    return set(names_of(last))
+
+
+def test_what_takes_more_than_nine_tenths_of_the_window_is_cut_in_any_case() -> None:
+    assert set(NAMES) <= names_offered_at_last(window=16_000)
+    assert not set(NAMES) & names_offered_at_last(window=24_000)
 
 
 def test_an_agent_that_runs_commands_or_has_a_long_prompt_is_offered_them_from_the_first_request_on() -> None:

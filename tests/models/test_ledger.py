@@ -31,9 +31,10 @@ def test_tools_are_afforded_from_what_many_requests_have_left() -> None:
     assert costs(20_000, 18_000, sent=400).affords_tools(120, 100, SHARE)
 
 
-def test_tools_are_afforded_where_nothing_is_cached_or_the_window_is_half_full() -> None:
+def test_tools_are_afforded_where_nothing_is_cached_or_the_window_is_full() -> None:
     assert costs(20_000, 0).affords_tools(120, 120, SHARE)
-    assert costs(51_000, 50_000).affords_tools(120, 0, SHARE)
+    assert not costs(51_000, 50_000).affords_tools(120, 0, SHARE)
+    assert costs(91_000, 90_000).affords_tools(120, 0, SHARE)
 
 
 def test_a_conversation_is_outgrown_by_what_is_sent_of_it() -> None:

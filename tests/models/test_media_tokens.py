@@ -79,7 +79,7 @@ def test_a_page_is_an_image_and_its_text() -> None:
     for rule in RULES:
         image = media_tokens(_image(1_275, 1_650), rule)
         wanted = {"gemini": 258, "gemini_3": 560}.get(rule, image + 760)
-        assert media_tokens(page, rule) == media_tokens(page.replace(pages=0), rule) == wanted
+        assert media_tokens(page, rule) == wanted
 
 
 def test_no_image_is_over_the_most_of_its_rule() -> None:
@@ -107,6 +107,16 @@ def test_an_image_of_unknown_size_is_counted_as_a_small_one_and_room_is_kept_for
             small, large = media_tokens(_image(512, 512), rule), media_tokens(_image(1_600, 1_200), rule)
             assert media_tokens(unknown, rule) == small
             assert media_tokens(unknown, rule) + media_reserve(unknown, rule) == large
+
+
+def test_a_document_of_unknown_pages_is_counted_as_the_least_that_one_page_takes() -> None:
+    unknown, one = reference_to("document", "file_1", False), Media("application/pdf", 1_000, b"", pages=1)
+    for rule in RULES:
+        assert media_tokens(unknown, rule) <= media_tokens(one, rule)
+        assert media_tokens(unknown, rule) + media_reserve(unknown, rule) == (
+            media_tokens(one, rule) + media_reserve(one, rule)
+        )
+    assert media_tokens(unknown, "claude") <= 1_500, "Anthropic says 1,500 to 3,000 tokens a page"
 
 
 def test_room_is_kept_for_pages_with_much_text_and_for_no_image_whose_size_is_known() -> None:

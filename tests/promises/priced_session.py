@@ -206,6 +206,8 @@ class ManagedSession(PricedSession):
         """Messages in place of which a summary was sent last."""
         self._read_back = self._new_read_back = 0
         """Tokens that were read back, and those of them that the client has not sent yet."""
+        self._is_cached = False
+        """Whether the provider has cached anything of the last request."""
         self.exempt = 0.0
         """What changes have cost that the window forced."""
         self.restart()
@@ -224,7 +226,7 @@ class ManagedSession(PricedSession):
         before = self._size
         bill = self._round(exchange)
         self._exempt_forced(exchange, bill, before, would_take)
-        self._count_read_back(exchange, bill)
+        self._count_read_back(exchange, bill, would_take)
         hidden = sorted(set(_ARTIFACT.findall(exchange.body.decode())))
         if recall is not None and hidden and exchange.offers:
             bill = self._recall(exchange, bill, hidden[recall % len(hidden)])
@@ -243,13 +245,16 @@ class ManagedSession(PricedSession):
         self._new_read_back = max(0, bill.tokens - before)  # a summary may be made between the rounds
         return bill
 
-    def _count_read_back(self, exchange: Exchange, bill: Bill) -> None:
+    def _count_read_back(self, exchange: Exchange, bill: Bill, would_take: int) -> None:
         """Count what it costs to send again what was read back, as it was billed: from the cache or not.
 
-        A batch is made only if all of that is afforded. A summary is made because it is not, and leaves it out.
+        A batch is made only if all of that is afforded, or if it costs nothing, since no cache has the request. A
+        summary is made because it is not afforded, and leaves it out.
         """
         account = exchange.account
-        if account.new_decisions and account.compacted == self._compacted:
+        costs_nothing = not (self._is_warm() and self._is_cached) and bill.cost <= would_take
+        self._is_cached = bill.plain < bill.tokens
+        if account.new_decisions and account.compacted == self._compacted and not costs_nothing:
             self.recalled = 0.0
         self._compacted = account.compacted
         found, behind = _read_back_in(json.loads(exchange.body))
@@ -292,11 +297,13 @@ class ManagedSession(PricedSession):
     def _exempt_forced(self, exchange: Exchange, bill: Bill, before: int, would_take: int) -> None:
         """Count what a change has cost that the window forced."""
         is_full = would_take >= _FORCED_FROM * self.provider.window
-        is_warm = self.clock() - self._sent_at <= self.provider.lifetime
-        if is_full and is_warm and exchange.account.new_decisions:
+        if is_full and self._is_warm() and exchange.account.new_decisions:
             unchanged = self.provider.read * before + self.provider.write * max(0, would_take - before)
             self.forced += 1
             self.exempt += max(0.0, bill.cost - unchanged)
+
+    def _is_warm(self) -> bool:
+        return self.clock() - self._sent_at <= self.provider.lifetime
 
 
 def _answer(number: int, step: Step) -> list[Json]:

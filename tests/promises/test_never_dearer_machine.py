@@ -6,7 +6,7 @@ request: the run may end at each of them. What it may have cost more:
 - `max_loss`, or a cent; twice of it where the settings give a price that is wrong by a factor of two.
 - What the window has forced: the batches and summaries above 0.85 of it are counted and exempt.
 - What the model has recalled since the last batch. Nobody can forbid a model to read something back; but a batch is
-  made only if the session has afforded all recalls before it.
+  made only if the session has afforded all recalls before it, or if it costs nothing because nothing is cached.
 
 A client compacts when the provider's bill nears the window, and the recall tools and what was read back are on the
 bill. So its compaction may come a request sooner than with `mode: off`, which pays the same with the next request. What
@@ -273,6 +273,31 @@ def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is
     assert session.on.forced
     assert session.on.compactions == session.off.compactions == 0
     session.the_client_compacts()
+
+
+def test_a_document_whose_pages_nobody_knows_is_not_thought_to_save_more_than_it_does() -> None:
+    session = NeverDearer()
+    provider = Provider(minimum=4_096, lifetime=3_600, read=0.2)
+    session.begin(provider, system=8_000, tools=2_000, client_compacts=True, markers="last")
+    session.images_are_returned(calls=2, count=20, media="file", repeats=True, result=300, tool="Task")
+    session.the_model_recalls_something(result=300, which=14)
+    assert session.on.recalls
+    session.the_client_compacts()
+
+
+def test_what_costs_nothing_is_left_out_even_where_recalls_have_used_up_the_budget() -> None:
+    session = OldArguments()
+    session.begin(Provider(), system=2_000, tools=2_000, client_compacts=False, markers="none")
+    session.arguments_are_large(arguments=7_000, count=2, result=300, tool="Bash")
+    for size, which in ((300, 18), (30_000, 17), (2_000, 9), (300, 9)):
+        session.the_model_recalls_something(result=size, which=which)
+    session.arguments_are_large(arguments=15_000, count=5, result=7_000, tool="Read")
+    lent = session.on.recalled
+    assert session.on.cost > session.most * session.off.cost
+    session.nothing_happens_for_a_while(seconds=3_700)
+    session.the_client_compacts()
+    assert session.on.recalled >= lent
+    session.results_are_large(calls=1, count=10, result=7_000, tool="Bash")
 
 
 @pytest.mark.torture

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keepwhole.models.ledger import Costs
@@ -59,6 +59,7 @@ def _fetched(outcome: Outcome, step: int, profile: Any) -> float:
 
 @settings(max_examples=40, deadline=None)
 @given(lengths=sizes, price=prices, room=st.sampled_from([1.3, 4.0]))
+@example(lengths=[300] * 22 + [8_000, 300, 8_000], price=(0.1, 1.25), room=1.3)
 def test_a_run_that_ends_with_a_batch_and_fetches_something_back_costs_no_more(
     lengths: list[int], price: tuple[float, float], room: float
 ) -> None:

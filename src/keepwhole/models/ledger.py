@@ -34,7 +34,7 @@ REQUESTS_TO_PAY = 20
 """Requests within which a summary must pay, and for which it must be affordable to carry what it leaves."""
 RECALL_TOKENS = 40
 """Tokens that a model writes to read something back."""
-_ROOMY = 0.5
+_ROOMY = 0.9
 """Share of the window up to which a request is sent whole where the tools to read something back cost too much."""
 _DOUBT = 0.5
 """Share of a guessed price of reading from the cache that savings are counted at."""
@@ -235,9 +235,10 @@ class Costs(NamedTuple):
         ahead, read = self.ledger.after(self.request, self.profile), self.profile.read
         budget, tokens = ahead.budget(share), self.request.tokens
         once = read * tokens + OUT * RECALL_TOKENS
+        more, write, uncached = self._batch_prices()
 
         def affords(behind: int, freed: int) -> bool:
-            cost = self.of_batch(behind, freed)
+            cost = more * (behind - uncached) - write * freed
             if cost + once - read * freed > budget:
                 return False
             return not any(
@@ -251,9 +252,14 @@ class Costs(NamedTuple):
 
         `behind` are the estimated tokens behind the prefix that stays, `freed` those of them that are left out.
         """
+        more, write, uncached = self._batch_prices()
+        return more * (behind - uncached) - write * freed
+
+    def _batch_prices(self) -> tuple[float, float, int]:
+        """Return what a token costs more that the cache would have served, what one costs that is written to it, and
+        how many tokens would not be served without a batch either."""
         profile = _doubted(self.profile)
-        rewritten = behind - (self.request.tokens - self.request.cached)
-        return (profile.write - profile.read) * rewritten - profile.write * freed
+        return profile.write - profile.read, profile.write, self.request.tokens - self.request.cached
 
 
 def last_end(ends: Sequence[int], index: int) -> int:

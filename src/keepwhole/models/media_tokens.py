@@ -50,7 +50,8 @@ FLAT_TOKENS = 1_500
 """Tokens of what cannot be read at all, about."""
 _UNKNOWN_LEAST, _UNKNOWN_MOST = (512, 512), (1_600, 1_200)
 """Pixels of an image whose size is not known, such as one behind a URL: what it is counted as, so that leaving it out
-never saves less than was counted on, and what room is reserved for."""
+never saves less than was counted on, and what room is reserved for. For the same reason a document whose pages are not
+known is counted as one page without text."""
 _PAGE = 1_275, 1_650
 """Pixels of a page of a document, as it is shown to a model."""
 _PAGE_TEXT = 760
@@ -135,7 +136,7 @@ def media_tokens(media: Media, rule: RuleName = "claude", detail: str = "") -> i
     if media.kind == "image":
         return by.image(*((media.width, media.height) if _has_size(media) else _UNKNOWN_LEAST), detail)
     if media.kind == "document":
-        return by.page * max(1, media.pages)
+        return by.page * media.pages if media.pages else by.page - by.text
     if media.kind == "audio" and not media.is_reference:
         return max(_AUDIO_SECOND_TOKENS, media.size * _AUDIO_SECOND_TOKENS // _AUDIO_SECOND_BYTES)
     return FLAT_TOKENS
@@ -146,7 +147,7 @@ def media_reserve(media: Media, rule: RuleName = "claude", detail: str = "") -> 
     by = RULES[rule]
     if media.kind == "image":
         return 0 if _has_size(media) else by.image(*_UNKNOWN_MOST, detail) - by.image(*_UNKNOWN_LEAST, detail)
-    return by.text * max(1, media.pages) if media.kind == "document" else 0
+    return by.text * (media.pages or 2) if media.kind == "document" else 0
 
 
 def _has_size(media: Media) -> bool:
