@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole import Session, TruncationConfiguration, preferences, trust
+from keepwhole import Session, preferences, trust
 from keepwhole.config import RECORD, all_settings, find_file, find_home, flattened, load
 from keepwhole.errors import ConfigError
 from keepwhole.policies.settings import LEAN
 from keepwhole.preferences import Preferences
+from keepwhole.truncation.configuration import TruncationConfiguration
 
 EXAMPLE = """
 retrieval_limit: 16000
@@ -151,6 +152,12 @@ def test_every_setting_says_where_it_came_from(tmp_path: Path) -> None:
 
 
 # What is refused
+
+
+@pytest.mark.parametrize("name", ["old_after", "new_task", "along", "patience", "arrival_cap", "structured_cap"])
+def test_a_setting_that_there_was_is_refused_with_the_one_that_took_its_place(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"`auto\.{name}` was removed.*`auto\.worth`"):
+        load(written(tmp_path, f"auto: {{{name}: 2}}"), environ={})
 
 
 @pytest.mark.parametrize(

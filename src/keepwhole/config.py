@@ -30,6 +30,7 @@ from keepwhole.policies.settings import (
     BUILT_IN,
     CAREFUL,
     PRESETS,
+    REMOVED,
     AutoSettings,
     ImageSettings,
     RetentionSettings,
@@ -82,6 +83,9 @@ class Settings(Value):
     """The record on a server, for many machines: `postgresql://user@host/database`. If not set, it is in `home`."""
     blobs: str = ""
     """Where large bodies are: `s3://bucket/prefix`, or a folder. If not set, with the rest of the record."""
+    store_connections: Annotated[int, Range(2)] = 16
+    """Most connections of one process to `store`, shared by its sessions; at least 2. With fifty workers on a server
+    that takes a hundred connections, set 2. Those above the first are closed after a minute without use."""
     retrieval_limit: Annotated[int, Range(1_000)] = 32_000
     """Most characters that one `get_artifact` answer returns. At least 1,000."""
     inline_body: Count = 32_768
@@ -204,7 +208,14 @@ def load_for(place: str | None) -> Settings:
 def open_record(settings: Settings, patience: float | None = None) -> Store:
     """Open the store that settings name."""
     address, home = settings.store, settings.home
-    return open_store(address, home, blobs=settings.blobs, inline_body=settings.inline_body, patience=patience)
+    return open_store(
+        address,
+        home,
+        blobs=settings.blobs,
+        inline_body=settings.inline_body,
+        patience=patience,
+        connections=settings.store_connections,
+    )
 
 
 def find_home(environ: Mapping[str, str], folder: str) -> str:
@@ -388,7 +399,7 @@ def _tree_of_keys() -> dict[str, Any]:
 
 def _flattened(raw: object, known: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
     given = {} if raw is None else _mapping(prefix.rstrip("."), raw)
-    refuse_unknown(prefix, given, known)
+    refuse_unknown(prefix, given, known, REMOVED)
     for name, value in given.items():
         here = known[name]
         if not isinstance(here, Setting):

@@ -17,13 +17,13 @@ from keepwhole.canonical.utf8 import stringzilla
 from keepwhole.canonical.value import Value
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError
-from keepwhole.install import UPDATE_HINT, install_hint
+from keepwhole.install import install_hint, newer_schema
 from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import ChecksStorage, Store
 from keepwhole.store.sqlite import record_folder
 from keepwhole.store.sqlite.database import FIXED_IN, connect_read_only, needs_turnstile
-from keepwhole.store.sqlite.schema import scripts, version_of
+from keepwhole.store.sqlite.schema import needed_version, scripts, version_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
 
@@ -154,7 +154,8 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
     try:
         found, known = version_of(connection), len(scripts())
         if found > known:
-            yield Diagnosis("bad", f"the schema is {found}, newer than this Keepwhole's {known}. {UPDATE_HINT}")
+            needs = needed_version(connection)
+            yield Diagnosis("bad", newer_schema("the record", found, known, needs))
             return
         problems = [row[0] for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
         problems += [f"foreign key in {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]

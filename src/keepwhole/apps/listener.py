@@ -25,8 +25,8 @@ TOKEN_TAG = "kw-"
 TOKEN_HEADER = "x-keepwhole-token"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY_TAG = re.compile("[a-z]{2}-")
-HEALTH = "/healthz"
-"""The path that needs no token."""
+ALIVE, HEALTH, READY = "/livez", "/healthz", "/readyz"
+"""The paths that need no token: whether the process answers, whether everything is well, whether to send requests."""
 _LONGEST_SECRET = 4_096
 
 
@@ -92,8 +92,9 @@ class Gate:
         first, slash, rest = target[1:].partition("/")
         if self._is_token(first):
             given, target = first[len(TOKEN_TAG) :], slash + rest or "/"
-        if is_health(target):
-            return HEALTH
+        probe = probe_of(target)
+        if probe is not None:
+            return probe
         if self._token is None or is_same(given or "", self._token):
             return target
         return Refusal(
@@ -112,10 +113,10 @@ class Gate:
         return self._token is not None and bool(_ANY_TAG.fullmatch(tag)) and is_same(shown, self._token)
 
 
-def is_health(target: str) -> bool:
-    """Whether a path asks for the listener's health, however it is spelled: with a query, a slash more, escaped."""
-    path = unquote(target.partition("?")[0]).lower()
-    return "/" + path.strip("/") == HEALTH
+def probe_of(target: str) -> str | None:
+    """Return the probe that a path asks for, however it is spelled: with a query, a slash more, escaped."""
+    path = "/" + unquote(target.partition("?")[0]).lower().strip("/")
+    return path if path in (ALIVE, HEALTH, READY) else None
 
 
 @contextmanager

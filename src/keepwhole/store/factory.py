@@ -19,10 +19,19 @@ def is_address(text: str) -> bool:
     return postgres.is_address(text) or ("://" in text and _scheme(text) in plugins.names("stores"))
 
 
-def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", patience: float | None = None) -> Store:
+def open_store(
+    address: str,
+    folder: str,
+    *,
+    inline_body: int,
+    blobs: str = "",
+    patience: float | None = None,
+    connections: int | None = None,
+) -> Store:
     """Open the store that settings name; `folder` holds the record, or bodies on their way to a server.
 
-    Bodies over `inline_body` bytes go to `blobs` if that is set. A store of another package is given its address alone.
+    Bodies over `inline_body` bytes go to `blobs` if that is set; `connections` limits those to a server. A store of
+    another package is given its address alone.
     """
     if not address:
         from keepwhole.store.sqlite.store import SqliteStore  # settings are checked without it
@@ -36,7 +45,8 @@ def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", 
         raise StoreRefused(
             f"A record in PostgreSQL needs `psycopg`. Install it with {install_hint('postgres')}."
         ) from error
-    return PostgresStore(address, folder, blobs=blobs, inline_body=inline_body, patience=patience)
+    own = {} if connections is None else {"connections": connections}
+    return PostgresStore(address, folder, blobs=blobs, inline_body=inline_body, patience=patience, **own)
 
 
 def _open_plugin(address: str) -> Store:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from keepwhole.apps.listener import ALIVE, HEALTH, READY
 from keepwhole.apps.proxy.proxy import Proxy
 from tests.apps.proxy.proxy_server import PATHS, Answered, Served, Talk, ask, proxy, request, status_of, written
 from tests.upstream.answer import Answer
@@ -17,6 +18,8 @@ TOKEN = "t0ken-" + "x" * 30
 ROUTES = {
     # Every route of the proxy's own, and who may see it; a route that is not here fails below.
     ("GET", "/healthz"): "open",
+    ("GET", "/livez"): "open",
+    ("GET", "/readyz"): "open",
     ("GET", "/metrics"): "token",
     ("POST", "/v1/messages"): "token",
     ("POST", "/v1/chat/completions"): "token",
@@ -68,7 +71,7 @@ def test_without_the_token_nothing_is_served(world: World, method: str, path: st
     assert not world.upstream.asked
 
 
-@pytest.mark.parametrize("path", [one for _, one in ROUTES if one != "/healthz"])
+@pytest.mark.parametrize("path", [one for (_, one), who in ROUTES.items() if who != "open"])
 def test_with_the_token_in_the_path_or_in_a_header_all_is_served(world: World, path: str) -> None:
     for answer in (world.ask("GET", f"/kw-{TOKEN}{path}"), world.ask("GET", path, x_keepwhole_token=TOKEN)):
         assert answer.status in (200, 404)
@@ -268,7 +271,8 @@ def test_headers_between_neighbours_and_our_own_go_no_further(world: World) -> N
 
 def test_every_route_of_the_proxys_own_has_a_rule() -> None:
     """A route that the proxy answers itself has to stand in `ROUTES`: everything else is the upstream's."""
-    assert set(re.findall(r'"(/[a-z]+)"', inspect.getsource(Proxy))) == {"/healthz", "/metrics"}
+    assert set(re.findall(r'"(/[a-z]+)"', inspect.getsource(Proxy))) == {"/metrics"}
+    assert {path for (_, path), who in ROUTES.items() if who == "open"} == {ALIVE, HEALTH, READY}
 
 
 def test_who_is_turned_away_is_told_in_the_dialects_own_words(world: World) -> None:

@@ -256,5 +256,7 @@ def test_nobody_waits_long_through_a_proxy_and_it_says_that_its_record_is_away(t
                 assert ask(served.port, "/v1/messages", body).status == 200
                 took.append(time.monotonic() - began)
             assert ask(served.port, "/healthz", method="GET").body["record"] == "away"
+            for probe in ("/livez", "/readyz"):  # it relays all the same: no balancer should turn away from it
+                assert ask(served.port, probe, method="GET").status == 200
     store.close()
     assert max(took) < PATIENCE + 2 * SLACK

@@ -61,7 +61,7 @@ HARMLESS = (
     "bytea_output = 'escape'",
     "default_transaction_isolation = 'serializable'",
     "default_transaction_read_only = on",
-    "statement_timeout = '1ms'",
+    "statement_timeout = '500ms'",
     "search_path = 'nowhere'",
     "array_nulls = off",
     "transform_null_equals = on",
@@ -80,6 +80,13 @@ def test_a_setting_of_the_role_changes_nothing_of_what_is_stored(url: str, tmp_p
         assert session.recall(str(shown.trace_id)) == text
         assert store.search("s", text.split()[0])
     assert verify(store, "s").whole
+    store.close()
+
+
+def test_a_limit_of_the_role_on_the_time_of_statements_ends_none_of_ours(url: str, tmp_path: Path) -> None:
+    ask(url, f"ALTER ROLE {WRITER} SET statement_timeout = '500ms'")
+    store = PostgresStore(as_writer(url), str(tmp_path))
+    assert store.server.select("SELECT 1 FROM pg_sleep(0.7)") == [(1,)]
     store.close()
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 
 from keepwhole.errors import KeepwholeError, NotFound, StoreError
+from keepwhole.install import POSIX_HINT, is_posix
 
 COMMANDS: dict[str, str] = {
     "demo": "see what it does, in under ten seconds",
@@ -48,6 +49,9 @@ EXIT_PIPE = 141
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else argv
+    if not is_posix():
+        print(f"keepwhole: {POSIX_HINT}", file=sys.stderr)
+        return EXIT_USAGE
     if argv[:2] == ["hook", "run"]:
         from keepwhole.apps.hooks.run import CLIENTS, run_and_leave
 

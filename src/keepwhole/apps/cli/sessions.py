@@ -35,7 +35,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     purging = add_action(
         commands, "purge", purge_session, help="remove a session for good; a tombstone stays", session=False
     )
-    purging.add_argument("id", metavar="ID")
+    purging.add_argument("id", metavar="ID", nargs="?", help="the session")
+    purging.add_argument(
+        "--older-than", metavar="AGE", help="every session without a new entry for this long: `30d`, `12h`, `8w`"
+    )
+    purging.add_argument("--dry-run", action="store_true", help="only say which")
     purging.add_argument("--yes", action="store_true", help="do not ask")
     exporting = _add_action_with_id(commands, "export", export, help="write a session to a file that `import` reads")
     exporting.add_argument("-o", "--output", metavar="FILE", help="where to (default: standard output)")
@@ -168,17 +172,54 @@ def verify_sessions(args: argparse.Namespace) -> int:
 
 
 def purge_session(args: argparse.Namespace) -> int:
-    """Purge a session."""
-    context = CommandContext(args)
-    info = context.find_session(args.id)
-    if not screen.confirm(f"Purge {info.name} with {size_text(info.stored)} for good?", args.yes):
+    """Purge a session, or all that are older than an age."""
+    if (args.id is None) == (args.older_than is None):
+        raise UsageError("Name one session, or an age: `keepwhole sessions purge --older-than 30d`.")
+    context, now = CommandContext(args), int(time.time() * 1000)
+    sessions = [context.find_session(args.id)] if args.id else _older_than(context, now - age_in_ms(args.older_than))
+    what = sessions[0].name if args.id else f"{len(sessions):,} sessions"
+    if args.dry_run:
+        return _print_purged(args, sessions, "Would purge")
+    size = size_text(sum(info.stored for info in sessions))
+    if sessions and not screen.confirm(f"Purge {what} with {size} for good?", args.yes):
         return 1
-    stone = purge_with_files(context.store, info.name, int(time.time() * 1000))
+    with screen.Progress("purging sessions", len(sessions)) as progress:
+        for info in sessions:
+            purge_with_files(context.store, info.name, now)
+            progress.step()
     context.close()
+    return _print_purged(args, sessions, "Purged")
+
+
+def _older_than(context: CommandContext, before: int) -> list[SessionInfo]:
+    """The sessions whose last entry is older, the oldest first."""
+    old = [info for info in context.store.sessions() if (info.last_at or info.created_at) < before]
+    return sorted(old, key=lambda info: info.last_at or info.created_at)
+
+
+def age_in_ms(text: str) -> int:
+    """An age such as `30d` in milliseconds.
+
+    >>> age_in_ms("2h")
+    7200000
+    """
+    hours = {"h": 1, "d": 24, "w": 168}.get(text[-1:])
+    if hours is None or not text[:-1].isdecimal() or not text.isascii() or len(text) > 7:
+        raise UsageError(f"`{text}` is not an age. Give a number and `h`, `d` or `w`, such as `30d`.")
+    return int(text[:-1]) * hours * 3_600_000
+
+
+def _print_purged(args: argparse.Namespace, sessions: list[SessionInfo], verb: str) -> int:
+    entries, stored = sum(info.entries for info in sessions), sum(info.stored for info in sessions)
     if args.json:
-        screen.print_json({"purged": stone.name, "entries": stone.entries, "bytes": stone.stored})
-    else:
-        screen.say(f"Purged {stone.name}: {stone.entries:,} entries, {size_text(stone.stored)}. A tombstone stays.")
+        names = [info.name for info in sessions]
+        screen.print_json({"purged": names[0] if args.id else names, "entries": entries, "bytes": stored})
+        return 0
+    for info in sessions if args.older_than else ():
+        screen.say(f"{screen.format_time(info.last_at)}  {screen.line(info.name, 80)}  {size_text(info.stored)}")
+    what = sessions[0].name if args.id else f"{len(sessions):,} sessions"
+    stays = "" if args.dry_run or not sessions else " A tombstone stays." if args.id else " Tombstones stay."
+    screen.say(f"{verb} {what}: {entries:,} entries, {size_text(stored)}.{stays}")
     return 0
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import HttpVersion10, web
 
-from keepwhole.apps.listener import Gate, Refusal
+from keepwhole.apps.listener import ALIVE, HEALTH, READY, Gate, Refusal
 from keepwhole.apps.proxy.connection import (
     BYPASS,
     BodyTimeout,
@@ -57,6 +57,8 @@ class Proxy:
         self._client = client
         self._reporters = reporters
         self.counters = Counters()
+        self.is_stopping = False
+        """Whether the process only ends what it has begun."""
         self.on_request: Callable[[Any], None] = lambda _: None
         """Called with the connection of every request."""
         self.on_admitted: Callable[[Any], bool] = lambda _: True
@@ -77,12 +79,13 @@ class Proxy:
             refused = error_response(target.status, target.message, endpoint_of(request.raw_path.partition("?")[0]))
             refused.force_close()
             return refused
-        is_client = target != "/healthz" or not setup.gate.asks_for_token
+        is_probe = target in (ALIVE, HEALTH, READY)
+        is_client = not is_probe or not setup.gate.asks_for_token
         if is_client and not self.on_admitted(request.protocol):
             hang_up(request)
             return web.Response()  # nobody reads it
-        if target == "/healthz":
-            return await self._health(setup)
+        if is_probe:
+            return await self._health(setup) if target == HEALTH else self._probe(setup, target)
         if target == "/metrics" and request.method == "GET":
             return self._metrics()
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
@@ -103,6 +106,16 @@ class Proxy:
     def _metrics(self) -> web.Response:
         text = self.counters.text() + self.setup.router.metrics.prometheus()
         return web.Response(text=text, content_type="text/plain", charset="utf-8")
+
+    def _probe(self, setup: Setup, target: str) -> web.Response:
+        """Whether the process answers; or whether a balancer should send requests here, which it should with a record
+        that is away too: they are relayed, and results are sent whole."""
+        is_ready = target == ALIVE or not self.is_stopping
+        body = json.dumps({"status": "ok" if is_ready else "stopping", "version": VERSION})
+        response = web.Response(status=200 if is_ready else 503, text=body, content_type="application/json")
+        if setup.gate.asks_for_token:
+            response.force_close()  # who asks may be a stranger
+        return response
 
     async def _health(self, setup: Setup) -> web.Response:
         """Whether results can be stored now; 503 with the reason where they cannot, and are sent whole."""

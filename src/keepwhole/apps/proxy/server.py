@@ -92,6 +92,7 @@ async def start_proxy(settings: Settings, store: Store, options: ProxyOptions) -
             proxy.setup = build_setup(settings, store, options, port)
             yield proxy, port
         finally:
+            proxy.is_stopping = True
             await _drain_streams(runner, proxy)
             await runner.cleanup()
             await proxy.drain()

@@ -6,8 +6,9 @@ from typing import Any
 from psycopg import Connection, sql
 
 from keepwhole.errors import StoreRefused
-from keepwhole.install import UPDATE_HINT
+from keepwhole.install import newer_schema
 from keepwhole.store.postgres.address import Address
+from keepwhole.version import VERSION
 
 SQL = os.path.join(os.path.dirname(__file__), "sql")
 _LOCK = 0x486F6C6466617374
@@ -43,14 +44,24 @@ def version_of(connection: Connection[Any]) -> int:
     return row[0] if row else 0
 
 
-def refuse_other(address: Address, found: int) -> None:
-    """Raise `StoreRefused` for a schema of another version."""
-    known = len(scripts())
+def needed_version(connection: Connection[Any]) -> str:
+    """Return the version of Keepwhole that brought the schema to its version; empty where it does not say."""
+    if not _says_what_it_needs(connection):
+        return ""
+    row = connection.execute("SELECT needs FROM migrations ORDER BY version DESC LIMIT 1").fetchone()
+    return (row[0] or "") if row else ""
+
+
+def _says_what_it_needs(connection: Connection[Any]) -> bool:
+    query = "SELECT 1 FROM pg_attribute WHERE attrelid = 'migrations'::regclass AND attname = 'needs'"
+    return connection.execute(query).fetchone() is not None
+
+
+def refuse_other(address: Address, connection: Connection[Any]) -> None:
+    """Raise `StoreRefused` for a schema of another version; for a newer one it names the version that reads it."""
+    known, found = len(scripts()), version_of(connection)
     if found > known:
-        raise StoreRefused(
-            f"`{address.shown}` has schema version {found}, newer than this Keepwhole's {known}. "
-            f"{UPDATE_HINT}; nothing was changed."
-        )
+        raise StoreRefused(newer_schema(f"`{address.shown}`", found, known, needed_version(connection)))
     if found < known:
         raise StoreRefused(
             f"`{address.shown}` has no record of this version in its schema `{address.schema}` yet. "
@@ -99,12 +110,14 @@ def migrate(connection: Connection[Any], address: Address, role: str | None = No
         connection.execute(sql.SQL("SET LOCAL search_path TO {schema}, pg_temp").format(**names))
         found = version_of(connection)
         if found > len(scripts()):
-            refuse_other(address, found)
+            refuse_other(address, connection)
         writers = {*(_writers(connection) if found else ()), *([role] if role else ())}
         connection.execute("CREATE TABLE IF NOT EXISTS migrations (version bigint PRIMARY KEY)")
         for version, script in enumerate(scripts()[found:], found + 1):
             connection.execute(script.encode())
-            connection.execute("INSERT INTO migrations VALUES (%s)", (version,))
+            connection.execute("INSERT INTO migrations (version) VALUES (%s)", (version,))
+        if _says_what_it_needs(connection):
+            connection.execute("UPDATE migrations SET needs = %s WHERE needs IS NULL", (VERSION,))
         for kind in ("TABLES", "FUNCTIONS"):
             connection.execute(sql.SQL(f"REVOKE ALL ON ALL {kind} IN SCHEMA {{schema}} FROM PUBLIC").format(**names))
         for writer in sorted(writers):

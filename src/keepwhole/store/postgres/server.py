@@ -46,7 +46,10 @@ LONG = 600.0
 _PREPARED = 64
 """A statement with more values than this is not prepared."""
 _FORGOTTEN = "26000"
-_CONNECTIONS = 16
+CONNECTIONS = 16
+"""Most connections of one process, where nothing else is asked for."""
+_IDLE = 60.0
+"""Seconds after which a connection that is not needed is given back."""
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 _BUSY = 5.0
 """Seconds after which a pool without a free connection is suspected of having lost the server."""
@@ -72,8 +75,9 @@ class Statement(NamedTuple):
 class Server:
     """The server of one record. Nothing is opened before it is needed."""
 
-    def __init__(self, address: Address, patience: float | None = None) -> None:
+    def __init__(self, address: Address, patience: float | None = None, connections: int = CONNECTIONS) -> None:
         self.address = address
+        self._most = connections
         self._patience = PATIENCE if patience is None else patience
         self._lock = threading.Lock()
         self._pool: ConnectionPool[BoundedConnection] | None = None
@@ -297,13 +301,14 @@ class Server:
         with self._lock_in_time():
             if self._pool is None:
                 with self._first() as first:
-                    schema.refuse_other(self.address, schema.version_of(first))
+                    schema.refuse_other(self.address, first)
                     settings.refuse_wrong_chain(first, self.address)
                 self._pool = ConnectionPool(
                     self.address.url,
                     connection_class=BoundedConnection,
                     min_size=1,
-                    max_size=_CONNECTIONS,
+                    max_size=self._most,
+                    max_idle=_IDLE,
                     open=True,
                     name="keepwhole",
                     configure=self._prepare,

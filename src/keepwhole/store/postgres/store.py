@@ -24,7 +24,7 @@ from keepwhole.store.postgres.check import RecordCheck
 from keepwhole.store.postgres.lookups import PostgresLookups
 from keepwhole.store.postgres.marks import MachineMarks
 from keepwhole.store.postgres.notifications import Watchers
-from keepwhole.store.postgres.server import LONG, Server, one_line
+from keepwhole.store.postgres.server import CONNECTIONS, LONG, Server, one_line
 from keepwhole.store.postgres.session_locks import SessionLocks
 from keepwhole.store.postgres.text_index import TextIndex
 from keepwhole.store.protocol import Body, Draft, Passages, Row, SessionInfo, Terms, Tombstone
@@ -101,13 +101,14 @@ class PostgresStore(SqlStore):
         blobs: str = "",
         inline_body: int = INLINE_BODY,
         patience: float | None = None,
+        connections: int = CONNECTIONS,
     ) -> None:
-        """Large bodies go to `blobs`, a bucket or a folder, if it is given.
+        """Large bodies go to `blobs`, a bucket or a folder, if it is given; at most `connections` are open at once.
 
         With `patience`, what cannot be written within this many seconds is not stored.
         """
         self.address = address_of(url)
-        self.server = Server(self.address, patience)
+        self.server = Server(self.address, patience, connections)
         self._spool = os.path.join(folder, "spool")
         self._own = BlobTable(self.server, self._spool)
         places = BlobStores(self._own, external_blobs(blobs, self._record_id, self._spool, patience))

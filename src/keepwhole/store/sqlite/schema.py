@@ -4,11 +4,13 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
+from urllib.parse import quote
 
 from keepwhole.errors import StoreRefused
-from keepwhole.install import UPDATE_HINT
+from keepwhole.install import newer_schema
 from keepwhole.store.durable import sync
 from keepwhole.store.regular_file import open_regular
+from keepwhole.version import VERSION
 
 APPLICATION_ID = 0x486F6C64
 _HEADER, _VERSION_AT = 100, 60
@@ -72,18 +74,38 @@ def version_in_file(path: str) -> int:
     return int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big") if known else 0
 
 
-def refuse_newer(path: str, found: int, known: int) -> None:
-    """Raise `StoreRefused` for a file that a later Keepwhole wrote."""
+def refuse_newer(path: str, found: int, known: int, connection: sqlite3.Connection | None = None) -> None:
+    """Raise `StoreRefused` for a file that a later Keepwhole wrote; it names the version that reads it."""
     if found > known:
-        raise StoreRefused(
-            f"`{path}` has schema {found}, newer than this Keepwhole's {known}. {UPDATE_HINT}; nothing was changed."
-        )
+        needs = needed_version(connection) if connection is not None else _needed_version_in_file(path)
+        raise StoreRefused(newer_schema(f"`{path}`", found, known, needs))
+
+
+def needed_version(connection: sqlite3.Connection) -> str:
+    """Return the version of Keepwhole that brought a file to its schema; empty where the file does not say."""
+    try:
+        row = connection.execute("SELECT needs FROM formats ORDER BY schema DESC LIMIT 1").fetchone()
+    except sqlite3.Error:
+        return ""
+    return str(row[0]) if row else ""
+
+
+def _needed_version_in_file(path: str) -> str:
+    """The same, of a file that is not opened for anything else: nothing is created beside it."""
+    try:
+        connection = sqlite3.connect(f"file:{quote(path)}?immutable=1", uri=True)
+    except sqlite3.Error:
+        return ""
+    try:
+        return needed_version(connection)
+    finally:
+        connection.close()
 
 
 def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]) -> None:
     """Bring the file up to date, each script in one transaction; a file that may have data is copied first."""
     found = version_of(connection)
-    refuse_newer(path, found, len(migrations))
+    refuse_newer(path, found, len(migrations), connection)
     if found == len(migrations):
         return
     if int(connection.execute("PRAGMA application_id").fetchone()[0]) not in (0, APPLICATION_ID):
@@ -98,6 +120,8 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]
         with Transaction(connection, "BEGIN EXCLUSIVE") as execute:
             for statement in (each for script in migrations[found:end] for each in statements(script)):
                 execute(statement)
+            if execute("SELECT 1 FROM sqlite_master WHERE name = 'formats'").fetchone():
+                execute("INSERT INTO formats VALUES (?, ?)", (end, VERSION))
             execute(f"PRAGMA application_id = {APPLICATION_ID}")
             execute(f"PRAGMA user_version = {end}")
         found = end
