@@ -108,13 +108,13 @@ SHARED_NAMES = frozenset(
 )
 DIALECT_COMPARISONS = frozenset(("keepwhole.apps.wrap.opencode",))
 UNDOCUMENTED_NAMES = """
-    Added AnswerFacts Appended Arriving Auto AutoSettings BilledRequest Capped Carried Changes ChecksBlobs
-    Children ChosenUnits ClearToolUses CollectsOrphans Draft EarlierRequest Everything HalfWatermark
+    Added AnswerFacts Appended Arriving Auto AutoSettings BilledRequest Capped Carried Changes
+    ChecksBlobs Children ChosenUnits ClearToolUses CollectsOrphans Draft EarlierRequest Everything HalfWatermark
     HasResultFiles ITruncationStrategy Imported Inserted InvalidCut JsonCut LangChain LoggedAnswer
     ManifestPieces Masked Match NotXml Numbered Passages Place Pruned RecordedSummary ReferenceIndex
     RequestPart ResultPointer Retention RetentionSettings Rolling RollingContext Row SessionInfo SharesSecrets
     ShowsArrivals Source StoredBody StrategyOptions SummaryDraft Tags Terms TextSource ToolOverride TreeCut
-    Truncation TruncationMetadata TruncationResult Watchable XmlCut
+    Truncation TruncationMetadata TruncationResult Watchable WholePart XmlCut
     """
 UNDOCUMENTED = frozenset(UNDOCUMENTED_NAMES.split())
 

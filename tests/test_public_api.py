@@ -28,10 +28,10 @@ PINNED = [
     "NotStored",
     "Session",
     "SqliteStore",
-    "TruncationConfiguration",
     "async_http_client",
     "http_client",
     "session",
+    "truncate",
 ]
 CALLS = [
     "keep",

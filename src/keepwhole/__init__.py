@@ -7,13 +7,26 @@ tool output ──keep──▶ canonical ──append──▶ store        not
 what the model sees ◀── view
 """
 
+from typing import Any
+
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
-from keepwhole.integrations.clients import async_http_client, http_client
-from keepwhole.session import Session, session
-from keepwhole.store.memory import MemoryStore
-from keepwhole.store.sqlite.store import SqliteStore
-from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.install import POSIX_HINT, is_posix
+from keepwhole.standalone.truncate import truncate
 from keepwhole.version import VERSION
+
+if is_posix():
+    from keepwhole.integrations.clients import async_http_client, http_client
+    from keepwhole.session import Session, session
+    from keepwhole.store.memory import MemoryStore
+    from keepwhole.store.sqlite.store import SqliteStore
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Say why a public name is not available on this system."""
+        if name in __all__:
+            raise ImportError(f"`keepwhole.{name}`: {POSIX_HINT}", name=f"keepwhole.{name}")
+        raise AttributeError(f"module `keepwhole` has no attribute `{name}`")
+
 
 __all__ = [
     "KeepwholeError",
@@ -22,9 +35,9 @@ __all__ = [
     "NotStored",
     "Session",
     "SqliteStore",
-    "TruncationConfiguration",
     "async_http_client",
     "http_client",
     "session",
+    "truncate",
 ]
 __version__ = VERSION
