@@ -22,7 +22,7 @@ AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31 \
   @playwright/mcp@0.0.83
 
-.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers fix requirements pin-images clean
+.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers fix requirements pin-images vendor repository build release-check clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -163,5 +163,19 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 	mkdir -p .clients/bin && ln -sf ../openhands/bin/openhands .clients/bin/openhands
 	@touch $@
 
-clean:
-	rm -rf .venv .venvs .clients .servers .browser .mutants .pytest_cache .ruff_cache .hypothesis
+vendor: .venv/dev  ## compare the page's copies of Preact and htm with their npm packages; needs npm
+	$(BIN)/python -m release.vendor
+
+repository:  ## write the address of the repository, from which all others follow: make repository URL=https://…
+	$(PYTHON) -m release.repository "$(URL)"
+
+build: .venv/dev  ## the archives of a release in dist/, built twice and compared, with their digests and contents
+	$(BIN)/python -m release.build --into dist
+
+release-check: check test  ## everything that can be checked of a release without a network
+	$(BIN)/python -m release.check
+
+clean:  ## what is left is what is in the repository
+	rm -rf .venv .venvs .clients .servers .browser .mutants .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
+	  .coverage dist build site bench/results
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
