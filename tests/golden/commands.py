@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from tests.golden import doors
 from tests.golden.app_doors import (
@@ -253,7 +254,8 @@ def connecting(out: Recorder) -> None:
         out.replace(sys.executable, "PYTHON")
         with command_line(folder, "cli-files/connecting") as run:
             _connect(_Printed(out, "cli-files/connecting", run), run)
-            _wrap_servers(_Printed(out, "cli-files/servers", run), Path(folder, "work"))
+            with patch.dict(os.environ, PATH=folder):  # where `keepwhole` is found by its name, that is written instead
+                _wrap_servers(_Printed(out, "cli-files/servers", run), Path(folder, "work"))
 
 
 def _connect(said: _Printed, run: CommandLine) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
-from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration, config
+from keepwhole import MemoryStore, Session, SqliteStore, config
 from keepwhole.apps.hooks import command as hook_command
 from keepwhole.apps.hooks import run as hook_run
 from keepwhole.canonical.entry import Decision
@@ -53,6 +53,7 @@ from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.standalone.retention import ToolResultRetentionPolicy
 from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import body_of, entry_of
+from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.identity import Identity

@@ -290,8 +290,9 @@ OWN: dict[str, list[tuple[Any, ...]]] = {
         )
     ],
     "apps.listener.is_same": [(one, other) for one in ("", "a", "ab", "é") for other in ("", "a", "ab", "é")],
-    "apps.listener.is_health": [
-        (one,) for one in ("/health", "/healthz", "/health?x", "/metrics", "/", "/ready", "/x/health")
+    "apps.listener.probe_of": [
+        (one,)
+        for one in ("/health", "/healthz", "/livez/", "/readyz?x", "/health?x", "/metrics", "/", "/ready", "/x/health")
     ],
     "apps.listener.parse_address": [
         (one,)
@@ -455,7 +456,20 @@ OWN: dict[str, list[tuple[Any, ...]]] = {
     ],
     "truncation.strategy.strategy_for": [
         (one,)
-        for one in ("json", "ndjson", "csv", "xml", "wrapped", "diff", "log", "code", "search", "listing", "text")
+        for one in (
+            "json",
+            "ndjson",
+            "csv",
+            "xml",
+            "wrapped",
+            "broken",
+            "diff",
+            "log",
+            "code",
+            "search",
+            "listing",
+            "text",
+        )
     ],
     "truncation.strategy.is_strategy": [
         (one,) for one in ("head", "tail", "head_tail", "lines", "element", "rows", "log", "code", "diff", "none")

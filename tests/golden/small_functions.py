@@ -28,7 +28,7 @@ apps.inspector.raw: parse_range
 apps.inspector.routes: find_route
 apps.inspector.window: parts_of_request
 apps.json_file: parse parts member indent
-apps.listener: is_health parse_address is_same
+apps.listener: probe_of parse_address is_same
 apps.mcp.line_reader: answered_id
 apps.mcp.pins: pin_key digest
 apps.mcp.routes: parsed_cursor
