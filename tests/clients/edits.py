@@ -26,6 +26,8 @@ _RESULTS = {
 _CONNECTION = {"host", "connection", "content-length", "accept-encoding", "transfer-encoding", "keep-alive"}
 _MARKER = "cache_control"
 _SUMMARY = "<keepwhole-summary>"
+_RESULT = "⟦result⟧"
+"""What stands here for the text of a result."""
 
 
 class Request(NamedTuple):
@@ -48,8 +50,8 @@ class Request(NamedTuple):
 
     @property
     def loosely(self) -> tuple[str, ...]:
-        """The same with the assistant's words by what they say: Keepwhole writes a message anew that it takes apart
-        because the model recalled something in it."""
+        """The same with words by what they say: Keepwhole writes a message of the assistant's anew that it takes apart
+        because the model recalled something in it, and one of the user's that it joins to a summary."""
         return tuple(map(_by_value, self.outside))
 
 
@@ -114,7 +116,8 @@ def differences(sent: Sequence[Asked], received: Sequence[Asked]) -> list[str]:
 @lru_cache(maxsize=20_000)
 def _by_value(written: str) -> str:
     role, _, raw = written.partition(" ")
-    return f"{role} {json.dumps(json.loads(raw))}" if role == "assistant" else written
+    is_words = role == "assistant" or (role == "user" and _RESULT not in raw)
+    return f"{role} {json.dumps(json.loads(raw))}" if is_words else written
 
 
 def _lost_markers(wanted: list[Request], found: list[Request]) -> Iterator[str]:
@@ -171,7 +174,7 @@ def _part(role: str, value: Value) -> _Part:
     result = value.get(_RESULTS[kind]) if kind in _RESULTS else None
     own = value.said("id") if kind in ("tool_use", "function") else None
     call_id = value.said("tool_use_id") or value.said("tool_call_id") or value.said("call_id") or own
-    pieces = [] if result is None else [(result.start, result.end, "…")]
+    pieces = [] if result is None else [(result.start, result.end, _RESULT)]
     marker = value.get(_MARKER)
     if marker is not None:
         pieces.append(_member(value, marker))

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
+from keepwhole import MemoryStore, Session, SqliteStore
 from keepwhole.canonical import utf8
 from keepwhole.config import Settings
 from keepwhole.models import tokens
 from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import import_session
-from keepwhole.truncation.configuration import ToolOverride
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from tests.build import fixed_clock, numbered_lines, seeded
 from tests.promises import conversations as talk
 from tests.promises.languages import WRITERS

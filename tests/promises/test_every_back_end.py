@@ -116,7 +116,8 @@ def test_what_was_shown_once_is_shown_again_by_a_process_of_other_settings(where
     store = where.open()
     _, shown = keep_all(store)
     store.close()
-    code = "import sys\nfrom keepwhole import Session, TruncationConfiguration\n"
+    code = "import sys\nfrom keepwhole import Session\n"
+    code += "from keepwhole.truncation.configuration import TruncationConfiguration\n"
     code += "policy = TruncationConfiguration(inline_limit=300, default_strategy='head')\n"
     code += "session = Session('s', store=sys.argv[1], policy=policy)\n"
     code += "for trace in sys.argv[2:]:\n    sys.stdout.write(session.shown(trace).content)\n"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from keepwhole import Session, TruncationConfiguration
+from keepwhole import Session
+from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.build import in_memory

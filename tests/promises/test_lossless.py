@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
+from keepwhole import MemoryStore, Session, SqliteStore
 from keepwhole.canonical.utf8 import showable
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
 from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import export_session, import_session
+from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import Inserted
 from tests.build import in_memory, run_python
 from tests.promises.recorded_outputs import FOLDER, NAMES, read_output

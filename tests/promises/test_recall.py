@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole import MemoryStore, Session, TruncationConfiguration
+from keepwhole import MemoryStore, Session
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.recall.answer import RecallAnswer
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.testing import PrintedCall, printed_calls
+from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
 from tests.promises import conversations as talk

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from keepwhole import TruncationConfiguration
-from keepwhole.truncation.configuration import ToolOverride
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, whole
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.apps.cli.cli import Cli

@@ -47,7 +47,7 @@ def test_where_it_cannot_be_stored_nothing_is_hidden() -> None:
 def test_the_processor_shows_what_the_policy_truncation_shows(tool: str) -> None:
     kept = in_memory(settings=TRUNCATION).keep(tool, {"query": "line 001234"}, TEXT)
     shown = TruncationProcessor(STRATEGIES, ArtifactStorage(in_memory())).process(
-        TEXT, tool, arguments='{"query":"line 001234"}'
+        TEXT, tool, arguments='{"query": "line 001234"}'
     )
     assert shown.body == kept.body
     assert shown.metadata.strategy_used == kept.metadata.strategy_used

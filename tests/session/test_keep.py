@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from keepwhole import NotFound, Session, TruncationConfiguration
+from keepwhole import NotFound, Session
 from keepwhole.canonical.entry import Result
 from keepwhole.config import load
 from keepwhole.errors import TooLargeToRecall, UnknownStrategy, UsageError
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
-from keepwhole.truncation.configuration import ToolOverride
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from tests.build import in_memory, numbered_lines
 from tests.recall.test_get_artifact import DIALECTS, as_objects, call, text_of
 
