@@ -2,15 +2,19 @@
 
 Owns: what becomes of texts and structured content. Images, audio, embedded files and links are kept and returned as
 they came: a file as its bytes or its text, a link as its JSON.
+Only the setting `images.max_edge` makes an image smaller.
 Must not know: servers, clients.
 """
 
+import asyncio
 import json
+from base64 import b64encode
 from typing import Any, NamedTuple, cast
 
 from keepwhole.apps.mcp.recall_tools import shown_items
 from keepwhole.canonical.media import TEXT, MediaBytes
 from keepwhole.canonical.utf8 import encode
+from keepwhole.conversation.image_scaler import scaled_down
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 from keepwhole.wire.fields import fields_of, kind_of_part
@@ -32,7 +36,10 @@ class Kept(NamedTuple):
         content: list[Any] = list(result.get("content") or [])
         texts = [text for item in content if (text := _text_of(item)) is not None]
         unchanged = [one for item in content if (one := _shown_as_it_came(fields_of(item))) is not None]
-        await self.session.akeep_media(self.tool, self.arguments, unchanged, is_error=failed)
+        stored = await self.session.akeep_media(self.tool, self.arguments, unchanged, is_error=failed)
+        max_edge = self.session.settings.images.max_edge
+        if max_edge and len(stored) == len(unchanged):  # a smaller image hides pixels, which must be on record by then
+            content = await asyncio.to_thread(lambda: [_with_smaller_image(item, max_edge) for item in content])
         if _too_many(texts, self._limit()):
             content = await self._together(content, texts, failed)
         else:
@@ -90,6 +97,13 @@ def _shown_as_it_came(item: dict[str, Any]) -> MediaBytes | None:
         return MediaBytes(TEXT, encode(embedded)[0])
     media = read_media(item)
     return None if media is None or media.facts.is_reference else MediaBytes(media.facts.media_type, media.body())
+
+
+def _with_smaller_image(item: Any, max_edge: int) -> Any:
+    """The item with its image at most `max_edge` pixels wide and high; anything else as it came."""
+    media = read_media(fields_of(item)) if kind_of_part(fields_of(item)) == "image" else None
+    smaller = scaled_down(media.body(), max_edge) if media is not None and media.has_bytes else None
+    return item if smaller is None else {**item, "data": b64encode(smaller).decode()}
 
 
 def _text_of(item: Any) -> str | None:
