@@ -33,6 +33,7 @@ class MadeUpSession:
     def grow(self) -> None:
         """One more step; sometimes the user writes, a result ages, is pinned or is shown in part."""
         draw, made = self._draw, self.transcript
+        self._take_back_newest()
         if not made.messages or draw.random() < 0.1:
             made.extend([Message("user", f"look at {self._name()}")])
         calls = [Call(f"c{made.steps}_{at}", draw.choice(TOOLS), f'{{"path": "{self._name()}"}}') for at in (0, 1)]
@@ -44,6 +45,22 @@ class MadeUpSession:
             self.decided.open[item.number] = None
         self.ends.append(len(made.messages))
         self._choose()
+
+    def _take_back_newest(self) -> None:
+        """Let the newest messages come again, as where a client has moved a mark in them, or others in their place."""
+        made, back = self.transcript, self._draw.choice((*(0, 0, 1, 2, 3) * 8, 20))
+        gone = made.messages[max(0, len(made.messages) - back) :]
+        left = len(made.messages) - len(gone)
+        for item in [item for item in made.items if item.index >= left]:
+            self.decided.drop(item)
+            self.decided.open.pop(item.number, None)
+        made.cut_back(left)
+        self.ends = [end for end in self.ends if end <= left]
+        if back < 20:
+            made.extend(gone)
+            for item in [item for item in made.items if item.index >= left]:
+                item.name = Name(f"t{item.number}", f"a{item.number}")
+                self.decided.open[item.number] = None
 
     def _result(self, call: Call) -> ResultText:
         if call.tool == "screenshot":

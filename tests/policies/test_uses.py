@@ -95,5 +95,26 @@ def test_the_facts_are_the_same_however_the_messages_were_added(steps: list[list
     assert all(use.unsaid >= 0 for use in once)
 
 
+@given(messages, st.lists(st.tuples(st.integers(0, 12), messages), max_size=3))
+def test_messages_that_were_taken_back_leave_nothing_behind(
+    steps: list[list[Message]], changes: list[tuple[int, list[list[Message]]]]
+) -> None:
+    made = Transcript()
+    for back, more in [(0, steps), *changes]:
+        _ = made.uses
+        made.cut_back(len(made.messages) - back)
+        made.extend(message for step in more for message in step)
+    assert [vars_of(use) for use in made.uses.of] == [vars_of(use) for use in uses(*made.messages)]
+
+
+def test_what_the_newest_messages_changed_is_taken_back_without_counting_all_again() -> None:
+    made = Transcript()
+    made.extend([*called(0, "{}", "order_17 cust_9"), *called(1, "{}", "order_17 item_4")])
+    before = made.uses
+    made.cut_back(3)
+    assert made.uses is before
+    assert [use.unsaid for use in made.uses.of] == [2]
+
+
 def vars_of(use: ResultUse) -> list[object]:
     return [getattr(use, name) for name in use.__slots__]

@@ -164,25 +164,24 @@ class _Columns:
         self.frees: list[int] = []
         """Tokens that leaving it out frees; 0 for a result that is too small to be left out."""
         self._choices: list[Choice | None] = []
-        self._images: list[int] = []
+        self._images: set[int] = set()
         """Results that a later one may make obsolete."""
 
     def update(self, transcript: Transcript, decided: Choices) -> None:
         """Work the rows out anew that a message or a choice has changed since the last time."""
-        known, uses = len(self.told), transcript.uses
-        choices = [*map(decided.get, range(len(transcript.items)))]
-        changed = uses.take_changed()
+        changed, many = transcript.uses.take_changed(), len(transcript.items)
+        for column in (self.told, self.referred, self.frees, self._choices):
+            del column[many:]
+        known, choices = len(self.told), [*map(decided.get, range(many))]
         if choices[:known] != self._choices:
             changed.update(number for number in range(known) if choices[number] is not self._choices[number])
         self._choices = choices
-        for item in transcript.items[known:]:
-            self.told.append(0.0)
-            self.referred.append(0)
-            self.frees.append(0)
-            changed.add(item.number)
-            if item.target is not None:
-                self._images.append(item.number)
-        for number in (*changed, *self._images):
+        for column in (self.told, self.referred, self.frees):
+            column.extend([0] * (many - known))
+        self._images = {number for number in self._images if number < many}
+        changed.update(range(known, many))
+        self._images.update(number for number in changed if transcript.items[number].target is not None)
+        for number in changed | self._images:
             self._update_row(transcript, transcript.items[number], choices[number])
 
     def _update_row(self, transcript: Transcript, item: Item, choice: Choice | None) -> None:

@@ -248,7 +248,7 @@ class Transcript:
             self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
         del self.tokens_before[length:]
-        if self._uses.messages > length:
+        if not self._uses.take_back(length):
             self._uses = ResultUses()
 
     @property

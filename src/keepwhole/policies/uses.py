@@ -13,13 +13,18 @@ results and a few numbers for each result, and a new message costs its own atoms
     step 3   result 1   "class SlotError(Exception): …"   SlotError moves to result 1                   unsaid 1, 1
     step 4   model      "SlotError is raised when …"      result 1 is referred to in turn 4             unsaid 1, 0
 
+Clients move the marks of their cached prefix with every request, so the newest messages come again, changed, in the
+next one. What the newest messages have changed is therefore written down and can be taken back (`take_back`).
+
 Invariants: an atom counts as unsaid in at most one result; what was said before a result came never counts in it; the
-same messages give the same facts, however they were added.
+same messages give the same facts, however they were added and taken back.
 """
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from keepwhole.canonical.message import Call, Message
 from keepwhole.policies.atoms import argument_text, atoms
@@ -33,6 +38,9 @@ _SHORT_CALL = 1_000
 """Arguments longer than this name no single file that is read."""
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (\S+)", re.M)
 _CONTENT = 20
+_TAKEN_BACK = 8
+"""The newest messages that can be taken back."""
+_Undo = list[Callable[[], Any]]
 
 
 class ResultUse:
@@ -67,16 +75,30 @@ class ResultUses:
         self._same: dict[tuple[str, str], int] = {}
         self._reads: dict[str, list[int]] = {}
         """By a file's name the results whose calls named it."""
+        self._undo: deque[_Undo] = deque(maxlen=_TAKEN_BACK)
+        """For each of the newest messages what takes back its changes, in the order in which they were made."""
 
     def add(self, message: Message, items: Iterable["Item"], turn: int) -> None:
         """Count the next message, with the results in it; `turn` is the number of turns with it."""
         self.messages += 1
+        self._undo.append([])
         said = [message.said, *(argument_text(call.arguments) for call in message.calls)]
         self._say("\n".join(said), turn)
         for call in message.calls:
             self._write(call)
         for item in items:
             self._arrive(item, turn)
+
+    def take_back(self, length: int) -> bool:
+        """Forget all messages from `length` on; return False, with nothing changed, where they are too many."""
+        if self.messages - length > len(self._undo):
+            return False
+        while self.messages > length:
+            self.messages -= 1
+            for undo in reversed(self._undo.pop()):
+                undo()
+        self._changed = {number for number in self._changed if number < len(self.of)}
+        return True
 
     def take_changed(self) -> set[int]:
         """Return the numbers of the results of which something has changed since the last time."""
@@ -85,43 +107,73 @@ class ResultUses:
 
     def _say(self, text: str, turn: int) -> None:
         referred: set[int] = set()
+        new: set[str] = set()
         for atom in atoms(text[:_SCANNED]):
             home = self._home.get(atom)
+            is_new = atom not in self._said
             if home is not None:
                 referred.add(home)
-                self.of[home].unsaid -= atom not in self._said
-            self._said.add(atom)
-        self._changed |= referred
+                if is_new:
+                    self._set(home, "unsaid", self.of[home].unsaid - 1)
+            if is_new:
+                new.add(atom)
+        self._said |= new
+        self._undo[-1].append(partial(self._said.difference_update, new))
         for number in referred:
-            self.of[number].referred = turn
+            self._set(number, "referred", turn)
 
     def _write(self, call: Call) -> None:
         for name in written_files(call):
-            numbers = self._reads.get(name, ())
-            self._changed.update(numbers)
-            for number in numbers:
-                self.of[number].written = True
+            for number in self._reads.get(name, ()):
+                self._set(number, "written", True)
 
     def _arrive(self, item: "Item", turn: int) -> None:
         use = ResultUse(turn)
         self.of.append(use)
+        self._undo[-1].append(self.of.pop)
+        self._changed.add(item.number)
+        moved: dict[str, int | None] = {}
         for atom in atoms(item.text[:_SCANNED]):
+            before = moved[atom] = self._home.get(atom)
             if atom not in self._said:
-                before = self._home.get(atom)
                 if before is not None:
-                    self.of[before].unsaid -= 1
-                    self._changed.add(before)
+                    self._set(before, "unsaid", self.of[before].unsaid - 1)
                 use.unsaid += 1
             self._home[atom] = item.number
-        if item.call is None:
-            return
-        key = item.call.tool, item.call.arguments
-        if key in self._same:
-            self.of[self._same[key]].again = True
-            self._changed.add(self._same[key])
+        self._undo[-1].append(partial(_restore, self._home, moved))
+        if item.call is not None:
+            self._remember_call(item, item.call)
+
+    def _remember_call(self, item: "Item", call: Call) -> None:
+        key = call.tool, call.arguments
+        before = self._same.get(key)
+        if before is not None:
+            self._set(before, "again", True)
         self._same[key] = item.number
-        for name in _named_files(item.call.arguments):
-            self._reads.setdefault(name, []).append(item.number)
+        self._undo[-1].append(partial(_restore, self._same, {key: before}))
+        for name in _named_files(call.arguments):
+            read = self._reads.setdefault(name, [])
+            read.append(item.number)
+            self._undo[-1].append(read.pop)
+
+    def _set(self, number: int, fact: str, value: int) -> None:
+        """Change a fact of a result so that it can be taken back."""
+        self._undo[-1].append(partial(self._take_back_fact, number, fact, getattr(self.of[number], fact)))
+        setattr(self.of[number], fact, value)
+        self._changed.add(number)
+
+    def _take_back_fact(self, number: int, fact: str, value: int) -> None:
+        setattr(self.of[number], fact, value)
+        self._changed.add(number)
+
+
+def _restore(table: dict[Any, int], before: dict[Any, int | None]) -> None:
+    """Give the keys of `before` the values they had; None for those that had none."""
+    for key, value in before.items():
+        if value is None:
+            del table[key]
+        else:
+            table[key] = value
 
 
 def written_files(call: Call) -> list[str]:
