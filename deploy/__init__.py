@@ -1,0 +1,1 @@
+"""Files for running Keepwhole as a service: units, dashboards, alerts, a pooler."""

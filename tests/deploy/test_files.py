@@ -1,0 +1,70 @@
+"""The units, alerts and dashboard of `deploy/` name commands and metrics that there are."""
+
+import json
+import plistlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy.make_dashboard import FILE, dashboard
+from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.apps.cli.parser import parser_for
+from keepwhole.apps.proxy.telemetry import Counters
+from keepwhole.metrics import Metrics
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+UNIT = DEPLOY / "keepwhole-proxy.service"
+RULES: list[Any] = yaml.safe_load((DEPLOY / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+METRICS = set(re.findall(r"# TYPE (\S+)", Counters().text() + Metrics().prometheus()))
+LABELS = {"instance", "outcome", "job"}
+"""Those that Prometheus adds, and those of our counters that a query uses."""
+
+
+def queries() -> list[str]:
+    panels = [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
+    return panels + [rule["expr"] for rule in RULES]
+
+
+def test_every_query_asks_for_metrics_and_labels_that_there_are() -> None:
+    named = {name for query in queries() for name in re.findall(r"keepwhole_\w+", query)}
+    assert named <= METRICS
+    assert len(named) >= 12
+    grouped = {label for query in queries() for label in re.findall(r"by \((\w+)\)", query)}
+    assert grouped <= LABELS
+    assert 'outcome="' in (Path(sys.modules[Counters.__module__].__file__ or "")).read_text(encoding="utf-8")
+
+
+def test_the_dashboard_is_the_one_that_its_script_writes() -> None:
+    assert json.loads(FILE.read_text(encoding="utf-8")) == dashboard()
+
+
+def test_every_alert_says_what_happened_and_what_to_do() -> None:
+    for rule in RULES:
+        assert set(rule["annotations"]) == {"summary", "action"}
+        assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def commands() -> list[list[str]]:
+    (unit,) = re.findall(r"^ExecStart=(.*)$", UNIT.read_text(encoding="utf-8"), re.M)
+    plist = plistlib.loads((DEPLOY / "org.keepwhole.proxy.plist").read_bytes())
+    return [unit.split(), plist["ProgramArguments"]]
+
+
+@pytest.mark.parametrize("words", commands())
+def test_a_unit_starts_a_command_there_is(words: list[str]) -> None:
+    assert words[0] == "/usr/local/bin/keepwhole"
+    assert parser_for(words[1], COMMANDS).parse_args(words[1:]).act is not None
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / UNIT.name
+    unit.write_text(UNIT.read_text(encoding="utf-8").replace("/usr/local/bin/keepwhole", shutil.which("true") or ""))
+    checked = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+    assert (checked.returncode, [line for line in checked.stderr.splitlines() if unit.name in line]) == (0, [])
