@@ -22,7 +22,7 @@ AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31 \
   @playwright/mcp@0.0.83
 
-.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers fix requirements pin-images vendor repository build release-check clean
+.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -96,6 +96,12 @@ clients: .venv/dev .clients/$(CLIENTS_AT)  ## real coding agents, offline, again
 
 clients-openhands: .venv/dev .clients/openhands/installed  ## OpenHands, which needs Python 3.12 and half a gigabyte
 	PATH="$(CURDIR)/.clients/bin:$$PATH" $(BIN)/python -m pytest -m clients -k openhands tests/clients
+
+production: .venv/dev  ## a record behind PgBouncer and TLS with real servers, and two releases over one record
+	command -v pgbouncer >/dev/null && ls /usr/lib/postgresql/*/bin/postgres >/dev/null || \
+	  { apt-get update && apt-get install --yes --no-install-recommends pgbouncer postgresql; } || \
+	  { echo "Install PgBouncer and PostgreSQL, then run \`make production\` again."; exit 1; }
+	$(BIN)/python -m pytest tests/deploy tests/upgrades
 
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run server dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \

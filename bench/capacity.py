@@ -28,7 +28,7 @@ from keepwhole.logs.run import Run
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.store.postgres.store import INLINE_BODY
 
-AGENTS = (100, 1_000, 10_000)
+AGENTS = (100, 1_000, 10_000, 100_000)
 _BUSY = 0.6
 """Share of a core that may be busy before another one is needed."""
 _CONNECTIONS = 17
