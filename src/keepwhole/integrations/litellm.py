@@ -64,7 +64,9 @@ class KeepwholeCallback(CustomLogger):
         self._begun: WeakKeyDictionary[Any, _Begun] = WeakKeyDictionary()
         """Exchanges by the proxy's logging object, which every request has one of and no client can name."""
 
-    async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any) -> Any:
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
+    ) -> Any:
         """Edit a conversation before the proxy routes it."""
         path = _PATHS.get(getattr(call_type, "value", call_type))
         if path is None or data.get(_LOGGING) is None:

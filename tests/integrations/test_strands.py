@@ -1,0 +1,103 @@
+"""Strands Agents with a scripted model: results are recorded whole, shown as fits, read back by the model."""
+
+import json
+from typing import Any
+
+import pytest
+
+import keepwhole
+from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script
+from keepwhole.testing.look import recorded_results
+from keepwhole.testing.script import Tools, newest_result
+
+pytest.importorskip("strands", reason="Strands Agents is not installed; `make adapters` installs it")
+
+from strands import Agent, tool
+from strands.models import Model
+
+from keepwhole.integrations.strands import KeepwholePlugin
+
+pytestmark = [pytest.mark.adapters, pytest.mark.filterwarnings("ignore")]
+LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
+
+
+class Scripted(Model):
+    """A model that plays a script."""
+
+    def __init__(self) -> None:
+        self.script = Script(())
+
+    def update_config(self, **_: Any) -> None:
+        pass
+
+    def get_config(self) -> Any:
+        return {"model_id": "scripted"}
+
+    async def structured_output(self, *_: Any, **__: Any) -> Any:
+        yield {}
+
+    async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **_: Any) -> Any:
+        turn = self.script.reply(as_blocks(messages), [spec["name"] for spec in tool_specs or []])
+        yield {"messageStart": {"role": "assistant"}}
+        for call in turn.calls:
+            yield {"contentBlockStart": {"start": {"toolUse": {"name": call.name, "toolUseId": call.call_id}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(call.arguments)}}}}
+            yield {"contentBlockStop": {}}
+        if not turn.calls:
+            yield {"contentBlockStart": {"start": {}}}
+            yield {"contentBlockDelta": {"delta": {"text": turn.text}}}
+            yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if turn.calls else "end_turn"}}
+
+
+def as_blocks(messages: Any) -> list[dict[str, Any]]:
+    """Messages in a dialect that the checks can read."""
+    return [{"role": each["role"], "content": [_block(part) for part in each["content"]]} for each in messages]
+
+
+def _block(part: Any) -> dict[str, Any]:
+    if call := part.get("toolUse"):
+        return {"type": "tool_use", "id": call["toolUseId"], "name": call["name"], "input": call["input"]}
+    if result := part.get("toolResult"):
+        text = "".join(each.get("text", "") for each in result["content"])
+        return {"type": "tool_result", "tool_use_id": result["toolUseId"], "content": text}
+    return {"type": "text", "text": part.get("text", "")}
+
+
+class StrandsHarness:
+    """One agent."""
+
+    def __init__(self) -> None:
+        self._model = Scripted()
+        self.agent: Any = None
+
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> AgentRun:
+        self._model.script = script
+        if self.agent is None:
+            made: Any = [tool(each) for each in tools.values()]
+            plugins: Any = [KeepwholePlugin(session)]
+            # The conversation manager of a default agent drops old messages; here the view does what is needed.
+            self.agent = Agent(model=self._model, tools=made, plugins=plugins, callback_handler=None)
+        text = str(self.agent("go")).strip()
+        return AgentRun(text, script.requests, as_blocks(self.agent.messages))
+
+
+class TestStrands(AdapterContract):
+    def harness(self) -> StrandsHarness:
+        return StrandsHarness()
+
+
+def test_data_is_kept_as_json_and_an_image_stays_beside_it() -> None:
+    session, harness = keepwhole.session("data", store=MemoryStore()), StrandsHarness()
+
+    def build(target: str) -> Any:
+        """Build a target."""
+        image = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
+        return {"status": "success", "content": [{"json": {"log": LOG}}, image]}
+
+    ran = harness.run(Script([("build", {"target": "a"}), "done"]), {"build": build}, session)
+    assert recorded_results(session) == [("build", json.dumps({"log": LOG}))]
+    assert len(newest_result(ran.requests[-1])) < len(LOG)
+    result = harness.agent.messages[2]["content"][0]["toolResult"]
+    assert result["content"][0] == {"json": {"log": LOG}}
+    assert "image" in result["content"][1]
