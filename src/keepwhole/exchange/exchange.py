@@ -27,8 +27,9 @@ Must not know: how bytes are sent.
 """
 
 import json
+import time
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND
@@ -63,6 +64,15 @@ _ENOUGH = "That was the last read for now. Answer with what you have."
 
 NameConversation: TypeAlias = Callable[[list[Any]], HiddenRounds | None]
 """Finds the hidden rounds of a conversation that gets its name only with its first answer."""
+
+
+class AnsweredRecall(NamedTuple):
+    """A call of a recall tool, and when it was answered, in nanoseconds since 1970."""
+
+    tool: str
+    call_id: str
+    started: int
+    ended: int
 
 
 def _no_name(_: list[Any]) -> None:
@@ -110,6 +120,8 @@ class Exchange:
         self._usages: dict[int, Usage] = {}
         """What each round was billed, as far as the provider said."""
         self._finished = 0
+        self.recalls: list[AnsweredRecall] = []
+        """Calls of recall tools that were answered, in all rounds."""
         self._said: list[Json] = []
         """What the model and the recall tools said in all rounds."""
         self._shown: list[Json] = []
@@ -420,9 +432,13 @@ class Exchange:
         return bool(reply.calls) and reply.whole and not reply.waits and self.count < MOST_ROUNDS
 
     def _answer(self, call: Json) -> Json:
+        parsed = parse_call(call)
         if self.count + 1 >= MOST_ROUNDS:
-            return self.dialect.result_block(parse_call(call).call_id, _ENOUGH, is_error=True)
-        return self._session.answer(call) or {}
+            return self.dialect.result_block(parsed.call_id, _ENOUGH, is_error=True)
+        started = time.time_ns()
+        answer = self._session.answer(call) or {}
+        self.recalls.append(AnsweredRecall(parsed.name, parsed.call_id or "", started, time.time_ns()))
+        return answer
 
     def _next_request(self, newest: list[Json]) -> bytes:
         """The request with all that was said since; the newest alone, where the provider keeps the conversation."""

@@ -54,6 +54,8 @@ class ProxiedRequest:
         """What went wrong, in a few words without content."""
         self.usage: Usage | None = None
         """Usage of the last round."""
+        self.last_answer: tuple[bytes, bool] | None = None
+        """The last round's answer without credentials, and whether it is a stream."""
         self.predicted: int | None = None
         """Tokens of the last round that the cache should have served."""
         self.first = 0.0
@@ -131,7 +133,7 @@ class ProxiedRequest:
             usage = exchange.learn_bill(answer.status, data, outcome == "complete")
             recorded = self.hide(data, answer.is_stream)
             exchange.record(answer.number, answer.status, recorded, outcome, usage, answer.took)
-            self.outcome, self.usage = outcome, usage
+            self.outcome, self.usage, self.last_answer = outcome, usage, (recorded, answer.is_stream)
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None
         if self._newest is not None and all(answer.number != self._newest for answer in self._answers):

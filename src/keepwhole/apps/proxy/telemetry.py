@@ -1,4 +1,4 @@
-"""What is reported of each proxied request: counters for `/metrics`, a span, a line for people. Never content.
+"""What is reported of each proxied request: counters for `/metrics`, spans, a line for people. Never content.
 
 Owns: the names. Labels of counters are fixed words: no model, path or id that a client chose. Span attributes named
 `gen_ai.*` follow the semantic conventions of OpenTelemetry (status: development); the others begin with `keepwhole.`.
@@ -13,9 +13,21 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
+from keepwhole.exchange.exchange import AnsweredRecall
+from keepwhole.wire.answer_names import answer_names
 
 Reporter: TypeAlias = Callable[[ProxiedRequest], None]
 """Called with each request once it is recorded."""
+Fact: TypeAlias = str | int | float | bool | tuple[str, ...]
+_PROVIDERS = {
+    "gemini": "gcp.gemini",
+    "vertex": "gcp.vertex_ai",
+    "bedrock": "aws.bedrock",
+    "azure": "azure.ai.openai",
+    "mistral": "mistral_ai",
+    "xai": "x_ai",
+}
+"""Keepwhole's names of providers that have another one in the semantic conventions."""
 _HELP = {
     "active": "Requests that are being answered.",
     "turned_away_total": "Requests without the token, to another host or from a page.",
@@ -111,30 +123,49 @@ def span_reporter(provider: Any = None) -> Reporter | None:
 
 
 def _write_span(tracer: Any, proxied: ProxiedRequest) -> None:
-    from opentelemetry import propagate
+    """Write the span of a request, and below it one for each recall that was answered on the way."""
+    from opentelemetry import propagate, trace
 
     ended = time.time_ns()
     started = ended - int(proxied.seconds * 1e9)
     facts = attributes(proxied)
     name = f"chat {facts['gen_ai.request.model']}"
-    span = tracer.start_span(name, context=propagate.extract(proxied.trace), start_time=started, attributes=facts)
+    parent = propagate.extract(proxied.trace)
+    span = tracer.start_span(name, context=parent, kind=trace.SpanKind.CLIENT, start_time=started, attributes=facts)
+    if "error.type" in facts:
+        span.set_status(trace.StatusCode.ERROR)
+    below = trace.set_span_in_context(span, parent)
+    for recall in proxied.exchange.recalls if proxied.exchange is not None else ():
+        about = _recall_attributes(recall)
+        tool = tracer.start_span(f"execute_tool {recall.tool}", below, start_time=recall.started, attributes=about)
+        tool.end(recall.ended)
     span.end(ended)
 
 
-def attributes(proxied: ProxiedRequest) -> Mapping[str, str | int]:
+def _recall_attributes(recall: AnsweredRecall) -> Mapping[str, str]:
+    return {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": recall.tool,
+        "gen_ai.tool.call.id": recall.call_id,
+        "gen_ai.tool.type": "function",
+    }
+
+
+def attributes(proxied: ProxiedRequest) -> Mapping[str, Fact]:
     """The attributes of a request's span."""
     exchange = proxied.exchange
     assert exchange is not None
     account = exchange.account.as_sent
-    facts: dict[str, str | int] = {
+    facts: dict[str, Fact] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": exchange.dialect.provider,
+        "gen_ai.provider.name": _PROVIDERS.get(exchange.dialect.provider, exchange.dialect.provider),
         "gen_ai.request.model": exchange.model,
         "keepwhole.policies.policy": account.policy,
         "keepwhole.tokens.whole": account.tokens_whole,
         "keepwhole.tokens.saved": account.tokens_saved,
         "keepwhole.results.edited": account.edited,
         "keepwhole.outcome": proxied.outcome,
+        **_answer_attributes(proxied),
     }
     if exchange.has_record:
         facts["gen_ai.conversation.id"] = exchange.session
@@ -145,6 +176,23 @@ def attributes(proxied: ProxiedRequest) -> Mapping[str, str | int]:
         facts["gen_ai.usage.cache_creation.input_tokens"] = proxied.usage.written
     if proxied.predicted is not None:
         facts["keepwhole.tokens.cached.foreseen"] = proxied.predicted
+    return facts
+
+
+def _answer_attributes(proxied: ProxiedRequest) -> dict[str, Fact]:
+    """What the provider says of its answer, or why there is none."""
+    facts: dict[str, Fact] = {}
+    if proxied.outcome != "complete":
+        facts["error.type"] = str(proxied.status) if proxied.outcome == "refused" else proxied.outcome
+    if proxied.last_answer is None:
+        return facts
+    data, is_stream = proxied.last_answer
+    names = answer_names(data, is_stream)
+    facts["gen_ai.request.stream"] = is_stream
+    facts |= {"gen_ai.response.time_to_first_chunk": proxied.first} if is_stream else {}
+    facts |= {"gen_ai.response.id": names.id} if names.id else {}
+    facts |= {"gen_ai.response.model": names.model} if names.model else {}
+    facts |= {"gen_ai.response.finish_reasons": names.reasons} if names.reasons else {}
     return facts
 
 
