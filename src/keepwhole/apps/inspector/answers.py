@@ -97,6 +97,21 @@ def one_response(services: InspectorServices, asked: PageRequest) -> Mapping[str
     return _text_page(services.record.response_body(asked.session, asked.id), asked.query)
 
 
+def request_messages(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """A request as messages, with its changes since the one before."""
+    return services.stories.request(asked.session, asked.id, asked.query)
+
+
+def answer_messages(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """The answer to a request as messages."""
+    return services.stories.answer(asked.session, asked.id, asked.query)
+
+
+def story(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """What came in with a request, what the model answered, and what followed."""
+    return services.stories.tell(asked.session, asked.id, asked.query)
+
+
 def try_settings(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """The figures that other settings would have given."""
     return services.what_if.compare(asked.session, asked.given)

@@ -24,6 +24,8 @@ from keepwhole.truncation.cut import Cut, Inserted
 
 _CANONICAL, _SHOWN = 16_384, 65_536
 _SEGMENTS = 500
+_ORIGINAL, _GAP = 65_536, 6_000
+"""Characters of an original beside the view of it, and of each part of it that the model did not see."""
 _LINES, _LONG_LINE, _BYTES = 1_000, 4_000, 262_144
 _FOUND_LINE = 400
 _SECONDS = 0.25
@@ -58,6 +60,7 @@ def describe_result(record: Record, name: str, any_id: str, query: Mapping[str, 
                 "from_line": 1,
                 "lines": reader.lines,
                 "more": is_text and reader.chars > _CANONICAL,
+                "segments": list(_original_segments(cut, reader)) if is_text and cut is not None else None,
             },
             "shown": None
             if segments is None
@@ -173,6 +176,27 @@ def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
             "from_line": before + 1,
         }
     yield from _notice(cut.below)
+
+
+def _original_segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
+    """The original in order, each part with whether the model saw it; long parts by their beginnings."""
+    room = _ORIGINAL
+    for piece in cut.pieces[:_SEGMENTS]:
+        if isinstance(piece, Inserted) or piece.start == piece.stop:
+            continue
+        size = min(piece.stop - piece.start, _GAP if piece.part == "gap" else _CANONICAL, room)
+        before = reader.ends_before(piece.start)
+        yield {
+            "part": piece.part,
+            "text": showable(reader.text(piece.start, piece.start + size)),
+            "lines": max(reader.ends_before(piece.stop) - before, 1),
+            "chars": piece.stop - piece.start,
+            "more": piece.stop - piece.start > size,
+            "from_line": before + 1,
+        }
+        room -= size
+        if room <= 0:
+            return
 
 
 def _words(cut: Cut) -> Iterator[dict[str, Any]]:

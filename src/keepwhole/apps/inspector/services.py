@@ -9,6 +9,7 @@ from typing import Any
 from keepwhole.apps.inspector.health import Health
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
+from keepwhole.apps.inspector.story import Stories
 from keepwhole.apps.inspector.what_if import WhatIf
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
@@ -23,6 +24,7 @@ class InspectorServices:
     def __init__(self, settings: Settings, store: Store) -> None:
         self.record = Record(settings, store)
         self.sessions = Sessions(self.record)
+        self.stories = Stories(self.record)
         self.health = Health(self.record)
         self.what_if = WhatIf(self.record)
 

@@ -151,6 +151,8 @@ def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[st
     return {
         "trace_id": decision.trace_id,
         "artifact_id": None if kept is None else kept.result.artifact_id,
+        "tool": None if kept is None else showable(kept.result.tool),
+        "arguments": "" if kept is None else _short(kept.result.arguments),
         "rule": decision.rule,
         "strategy": decision.strategy,
         "why": rule_meaning(decision.rule, decision.reason),

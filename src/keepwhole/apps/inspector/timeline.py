@@ -10,6 +10,7 @@ request (by the library, by hooks, on the command line) form one step for each t
 
 import threading
 import time
+from bisect import bisect_left
 from typing import NamedTuple
 
 from keepwhole.canonical.body import BodyFacts
@@ -101,7 +102,10 @@ class Timeline:
         self.results: dict[str, TimelineResult] = {}
         self.broken: list[BrokenEntry] = []
         self._by_artifact: dict[str, TimelineResult] = {}
+        self._by_call: dict[str, list[TimelineResult]] = {}
         self._by_request: dict[str, TimelineStep] = {}
+        self._asked: dict[str, list[TimelineStep]] = {}
+        """The steps of each branch that have a request, in order."""
         self._requests: dict[int, Request] = {}
         self._rounds = 0
         self._branches: set[str] = set()
@@ -136,6 +140,28 @@ class Timeline:
         """The result with this trace id or artifact id."""
         return self.results.get(any_id) or self._by_artifact.get(any_id)
 
+    def find_call(self, call_id: str, number: int = 0) -> TimelineResult | None:
+        """The result of a call; of a call with several, the one with this number, or the last."""
+        found = self._by_call.get(call_id, ())
+        return found[min(number, len(found) - 1)] if found else None
+
+    def find_request(self, trace_id: str) -> TimelineStep | None:
+        """The step of a request."""
+        return self._by_request.get(trace_id)
+
+    def request_before(self, step: TimelineStep) -> TimelineStep | None:
+        """The step of the same branch whose request came before that of a step."""
+        return self._beside(step, -1)
+
+    def request_after(self, step: TimelineStep) -> TimelineStep | None:
+        """The step of the same branch whose request came after that of a step."""
+        return self._beside(step, 1)
+
+    def _beside(self, step: TimelineStep, by: int) -> TimelineStep | None:
+        branch = self._asked.get(step.request.branch, []) if step.request is not None else []
+        at = bisect_left(branch, step.seq, key=lambda each: each.seq) + by
+        return branch[at] if 0 <= at < len(branch) else None
+
     def steps_changed_after(self, seq: int) -> list[TimelineStep]:
         """The steps that changed after an entry, in the order of their changes."""
         return sorted((step for step in self.steps if step.last > seq), key=lambda step: step.last)
@@ -159,6 +185,8 @@ class Timeline:
             return
         kept = TimelineResult(entry.seq, len(self.results), result, entry.facts)
         self.results[result.trace_id] = self._by_artifact[result.artifact_id] = kept
+        if result.call_id is not None:
+            self._by_call.setdefault(result.call_id, []).append(kept)
         step = self._open_step(entry.seq, result.turn)
         step.results.append(kept)
         kept.step, step.last = step, entry.seq
@@ -182,6 +210,7 @@ class Timeline:
         step.rounds, self._rounds = self._rounds, 0
         self._by_request[request.trace_id] = step
         self._requests[seq] = request
+        self._asked.setdefault(request.branch, []).append(step)
         self._branches.add(request.branch)
         if len(self._branches) > 1 and step.results:
             self._move_results_of_others(step)

@@ -8,6 +8,9 @@ export class Trouble extends Error {
   }
 }
 
+// An exported file has its answers in itself.
+export const isSaved = Boolean(document.getElementById("record"));
+
 const CLOSED = "The inspector does not answer. Start it again with `keepwhole inspect`, then reload this page.";
 const LOCKED = "This browser has no key to the record. Open the address that `keepwhole inspect` printed; it carries one.";
 
@@ -52,7 +55,7 @@ export const PAGE = 40;
 export const pageOf = (step) => ({ from: Math.floor(step / PAGE) * PAGE, count: PAGE });
 const [, session, , step] = /^#\/session\/([^/]+)(\/step\/(\d+))?/.exec(location.hash) ?? [];
 if (session) sooner(`api/sessions/${session}`);
-if (step) sooner(asked(`api/sessions/${session}/steps`, pageOf(Number(step))));
+if (step) sooner(asked(`api/sessions/${session}/steps`, pageOf(Math.max(Number(step) - 1, 0))));
 
 export const get = (address, values = {}, signal) => {
   const whole = asked(address, values);

@@ -19,7 +19,7 @@ const read = () => {
     const [root, name, kind, id, , line] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
     if (root === "health") return { view: "health" };
     if (root !== "session" || !name) return { view: "sessions" };
-    if (kind === "step") return { view: "session", name, step: Number(id) || 0 };
+    if (kind === "step") return { view: "session", name, step: Math.max((Number(id) || 1) - 1, 0) };
     if (kind === "result") return { view: "result", name, id, line: Number(line) || 1 };
     return { view: kind in VIEWS ? kind : "session", name, id };
   } catch {

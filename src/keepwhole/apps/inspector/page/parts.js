@@ -48,6 +48,25 @@ const drawn = (character) => {
 export const visible = (text) => String(text ?? "").replace(/\r\n/g, "\n").replace(HIDDEN, drawn);
 export const oneLine = (text) => visible(text).replace(/\n/g, "⏎").replace(/\t/g, "⇥");
 
+// The argument that matters: the command, the path, the query; of arguments that are cut off too.
+const SUBJECTS = ["command", "cmd", "script", "file_path", "path", "filename", "file", "notebook_path", "pattern", "query", "url", "uri", "prompt", "description", "id", "name"];
+const quoted = (text, key) => {
+  const found = new RegExp(`"${key}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*"?)`).exec(text)?.[1];
+  if (!found) return null;
+  try { return JSON.parse(found.length > 1 && found.endsWith('"') ? found : `${found.replace(/\\+$/, "")}"`); } catch { return null; }
+};
+const worded = (value) => (typeof value === "string" ? value : Array.isArray(value) && value.every((each) => typeof each === "string") ? value.join(" ") : null);
+export const subject = (text) => {
+  const given = String(text ?? "");
+  if (!given.trimStart().startsWith("{")) return given;
+  let fields = null;
+  try { fields = JSON.parse(given); } catch { /* cut off in a list */ }
+  const values = SUBJECTS.map((key) => (fields ? worded(fields[key]) : quoted(given, key))).filter((value) => typeof value === "string" && value);
+  if (values.length) return values[0];
+  const first = fields && Object.values(fields).map(worded).find(Boolean);
+  return first ?? (given === "{}" ? "" : given);
+};
+
 export const say = (words) => { document.getElementById("said").textContent = words; };
 
 // Every address in the page begins with "#/", so a name can never become another kind of address.
@@ -56,7 +75,7 @@ export const to = {
   sessions: "#/",
   health: "#/health",
   session: (name) => `#/session/${piece(name)}`,
-  step: (name, index) => `#/session/${piece(name)}/step/${index}`,
+  step: (name, index) => `#/session/${piece(name)}/step/${index + 1}`,
   results: (name) => `#/session/${piece(name)}/results`,
   result: (name, id, line) => `#/session/${piece(name)}/result/${piece(id)}${line > 1 ? `/line/${line}` : ""}`,
   request: (name, id) => `#/session/${piece(name)}/request/${piece(id)}`,
@@ -87,7 +106,7 @@ export const Skeleton = ({ rows = 6, tall = "" }) => html`<div class=${`skeleton
 export const Words = ({ text }) => String(text).split("`").map((each, at) => (at % 2 ? html`<code>${visible(each)}</code>` : visible(each)));
 
 export const Broken = ({ error, again }) => html`<div class="state" role="alert">
-  <h2>${error.status === 401 ? "Not let in" : error.status === 404 ? "Not on record" : "That did not work"}</h2>
+  <h2>${error.status === 401 ? "Access denied" : error.status === 404 ? "Not on record" : "That did not work"}</h2>
   <p><${Words} text=${error.message} /></p>
   ${again && html`<p><button type="button" onClick=${again}>Try again</button></p>`}
 </div>`;

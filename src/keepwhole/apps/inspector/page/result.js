@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { get, path } from "./api.js";
 import { Broken, Call, Copy, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAddress, useAnswer, visible } from "./parts.js";
 import { Lines } from "./lines.js";
-import { Arguments, Media, Segments } from "./step.js";
+import { Arguments, Media, Segments } from "./pair.js";
 
 const MOST_ARGUMENTS = 300;
 

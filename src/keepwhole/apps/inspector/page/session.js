@@ -1,7 +1,7 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 import { PAGE, get, pageOf, path } from "./api.js";
-import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, short, still, to, useAddress, useKeys, visible, Words } from "./parts.js";
+import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const AFTER_ROWS = 40;
 const ROW = 56;
@@ -66,20 +66,25 @@ const useNews = (session, steps, start) => {
 
 const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool))];
 const change = (step) => (step.tokens_sent ?? 0) - (step.tokens_whole ?? 0);
+const PURPOSES = { turn: "no tool result", round: "recall", compaction: "compaction" };
+// What tells steps apart: the argument that matters of their first result, or what was said.
+const about = (step) => {
+  const [first] = step.results ?? [];
+  return first ? first.argument ?? subject(first.arguments) : step.said?.[0]?.text ?? "";
+};
 const failed = (step) => step.outcome && step.outcome !== "complete";
 
 const Row = still(({ step, index, chosen }) => {
   if (!step) return html`<div class="row unknown" id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}><span class="number">${index + 1}</span><span class="blank"></span></div>`;
   const names = tools(step);
   const errors = step.results?.filter((each) => each.is_error).length;
-  const share = step.tokens_whole ? Math.min(step.tokens_sent / step.tokens_whole, 1) : 1;
   return html`<div class=${chosen ? "row chosen" : "row"} id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}>
     <span class="number">${index + 1}</span>
-    <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : oneLine(step.purpose || "no tool result")}</span>
+    <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : PURPOSES[step.purpose] ?? oneLine(step.purpose || "no tool result")}</span>
     <span class="badges">${errors ? html`<b class="badge bad">${errors > 1 ? `${errors} errors` : "error"}</b>` : ""}${failed(step) ? html`<b class="badge bad">${oneLine(step.outcome)}</b>` : ""}${step.rewritten ? html`<b class="badge turn">rewritten</b>` : ""}</span>
-    <span class="when">${clock(step.at)}${step.branch && step.branch !== "main" ? ` · ${oneLine(step.branch)}` : ""}</span>
-    <span class="amount">${short(step.tokens_sent)}${change(step) ? html` <${Difference} tokens=${change(step)} />` : ""}</span>
-    <svg class="thin" viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-whole" width="100" height="2" /><rect class="bar-part" width=${share * 100} height="2" /></svg>
+    <span class="when"><code>${oneLine(about(step)).slice(0, 120)}</code>${step.branch && step.branch !== "main" ? html` <small>${oneLine(step.branch)}</small>` : ""}</span>
+    <time class="at">${clock(step.at).slice(0, 5)}</time>
+    <span class="amount">${step.tokens_sent === null ? "" : short(step.tokens_sent)}${change(step) ? html` <${Difference} tokens=${change(step)} />` : ""}</span>
   </div>`;
 });
 

@@ -1,68 +1,36 @@
-// One step: what came in as it was kept, beside what the model saw of it, and the request that carried it;
-// and searching all results. Fetched once the rows of the timeline are there.
-import { html, useEffect, useState } from "./vendor/preact.js";
-import { path, post } from "./api.js";
-import { Bar, Broken, Difference, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, to, useAnswer, visible } from "./parts.js";
+// One step as a story: what came in, what the model answered, what followed; then what was decided and what it cost.
+// Fetched once the rows of the timeline are there.
+import { html, useState } from "./vendor/preact.js";
+import { isSaved, path, post } from "./api.js";
+import { Bar, Broken, Difference, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, subject, to, useAnswer, visible } from "./parts.js";
+import { Pair } from "./pair.js";
+import { Message, Part } from "./words.js";
+
+export { Search } from "./search.js";
 
 const OPEN_AT_ONCE = 2;
 const MOST_RESULTS = 30;
-const MOST_GIVEN = 300;
 
-const PARTS = { gap: "left out", elided: "noise, counted" };
-// Words of ours and words of a tool must not be taken for each other: notices wear a frame, gaps a band.
-export const Segments = ({ segments }) => html`<div class="text seen">${segments.map((each, at) => {
-  if (each.part === "kept") return html`<pre key=${at}>${visible(each.text)}</pre>`;
-  if (each.part === "notice") return html`<div key=${at} class="segment notice"><span class="aside">Notice</span><pre>${visible(each.text).trim()}</pre></div>`;
-  const size = [each.lines ? many(each.lines, "line") : "", each.chars ? many(each.chars, "character") : ""].filter(Boolean).join(", ");
-  return html`<div key=${at} class=${`segment ${each.part in PARTS ? each.part : "elided"}`}>
-    <span>${PARTS[each.part] ?? oneLine(each.part)}${size ? ` · ${size}` : ""}${each.from_line ? ` · from line ${count(each.from_line)}` : ""}</span>
-    ${each.text ? html`<pre>${visible(each.text)}</pre>` : ""}</div>`;
-})}</div>`;
-
-const Canonical = ({ canonical, more }) => html`<div class="text"><pre>${visible(canonical.text)}</pre>
-  ${canonical.more && html`<p class="more"><a href=${more}>All ${many(canonical.lines, "line")} …</a></p>`}</div>`;
-
-// Only what the server gives as an image is displayed; everything else is a download.
-export const Media = ({ address, media }) => html`<figure class="media">
-  ${media.is_displayed ? html`<a href=${`${address}/image`} target="_blank" rel="noreferrer"><img src=${`${address}/image`} alt=${`${oneLine(media.looks)}, as the tool returned it`} loading="lazy" decoding="async" width=${media.width} height=${media.height} /></a>`
-    : html`<p class="quiet">Not displayed here. <a href=${`${address}/raw`} download>Download it</a></p>`}
-  <figcaption>${oneLine(media.looks)} · ${bytes(media.size)} · about ${count(media.tokens)} tokens</figcaption></figure>`;
-
-// Arguments are JSON; with a line for each key they can be read and compared.
-const spread = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
-export const Arguments = ({ given }) => {
-  if (!given?.shown) return given?.chars > MOST_GIVEN ? html`<details class="given"><summary>All ${many(given.chars, "character")} of its arguments</summary><div class="text"><pre>${visible(spread(given.whole))}</pre></div></details>` : "";
-  return html`<div class="pair given"><section aria-label="Arguments as the model wrote them"><h4>Arguments as the model wrote them <small>${many(given.chars, "character")}</small></h4><div class="text"><pre>${visible(spread(given.whole))}</pre>${given.more && html`<p class="more">The page shows no more of them.</p>`}</div></section>
-    <section aria-label="Arguments as they are sent"><h4>Arguments as they are sent <small>${many(given.shown.length, "character")}</small></h4><div class="text"><pre>${visible(spread(given.shown))}</pre></div></section></div>`;
-};
-
-const Pair = ({ name, result, upto }) => {
-  const { answer, error, again } = useAnswer(path.result(name, result.trace_id), { upto });
-  if (error) return html`<${Broken} error=${error} again=${again} />`;
-  if (!answer) return html`<${Skeleton} rows=${5} />`;
-  const full = to.result(name, result.trace_id);
-  const { media } = result;
-  return html`<div class="pair">
-    <section aria-label="Canonical"><h4>Canonical <small>${media ? bytes(media.size) : `${count(result.chars)} characters · ${many(result.lines, "line")}`}</small></h4>
-      ${media ? html`<${Media} address=${path.result(name, result.trace_id)} media=${media} />` : html`<${Canonical} canonical=${answer.canonical} more=${full} />`}</section>
-    <section aria-label="What the model saw"><h4>What the model saw <small>${answer.shown ? `${count(answer.shown.chars)} characters` : "all of it"}</small></h4>
-      ${answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The same, whole.</p>`}</section></div><${Arguments} given=${answer.arguments} />`;
-};
-
+const about = (each) => each.argument ?? subject(each.arguments);
 const change = (result) => (result.shown ? result.shown.tokens - result.tokens : 0);
+const undone = (answer) => (answer.changed === false ? "It was shown whole already."
+  : `Shown whole again from the next request: +${count(answer.tokens)} tokens${answer.reread ? `, and ${count(answer.reread)} behind it are read anew` : ""}${answer.cost ? ` (${oneLine(answer.cost)})` : ""}.`);
 const Change = ({ name, result }) => {
   const [said, setSaid] = useState("");
   const [pinned, setPinned] = useState(result.pinned);
+  const [whole, setWhole] = useState(!result.shown);
   const act = (what) => post(`${path.result(name, result.trace_id)}/${what}`).then(
     (answer) => {
-      setPinned(what === "pin" ? true : pinned);
-      setSaid(what === "pin" ? "Pinned: never cut from now on." : `Shown whole again from the next request (+${count(answer.tokens)} tokens).`);
+      if (what === "pin") setPinned(true);
+      setWhole(true);
+      setSaid(what === "pin" ? "Pinned: never cut from now on." : undone(answer));
       say("Done");
     },
     (error) => setSaid(error.message),
   );
+  if (isSaved) return "";
   return html`<span class="acts"><button type="button" class="small" disabled=${pinned} onClick=${() => act("pin")}>${pinned ? "Pinned" : "Pin"}</button>
-    ${result.shown && html`<button type="button" class="small" onClick=${() => act("undo")}>Show whole again</button>`} <span class="quiet" role="status">${said}</span></span>`;
+    ${!whole && html`<button type="button" class="small" onClick=${() => act("undo")}>Show whole again</button>`} <span class="quiet" role="status">${said}</span></span>`;
 };
 
 // How a result is shown now. Where that was decided after this step, both are said.
@@ -78,25 +46,46 @@ const Result = ({ name, result, opened, then, upto }) => {
     <div class="head"><h3><a href=${to.result(name, result.trace_id)}>${oneLine(result.tool)}</a>
       ${result.is_error && html`<b class="badge bad">error</b>`}${result.exit_code ? html`<b class="badge bad">exit ${result.exit_code}</b>` : ""}</h3>
       <p class="rule"><${Rule} result=${result} then=${then} later=${later} /></p></div>
-    <p class="arguments"><code>${oneLine(result.arguments)}</code></p>
-    <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>${open ? "Hide" : "Show"} both sides</summary>${open && html`<${Pair} name=${name} result=${result} upto=${upto} />`}</details>
+    <p class="arguments"><code>${oneLine(about(result))}</code></p>
+    <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>${open ? "Hide" : "Show"} it${result.shown ? " and what the model saw" : ""}</summary>${open && html`<${Pair} name=${name} result=${result} upto=${upto} />`}</details>
     <${Change} name=${name} result=${result} />
   </article>`;
 };
 
 const unusual = (value, usual, before = "") => (value && value !== usual ? `${before}${oneLine(value)}` : "");
-const Usage = ({ step }) => {
-  const { usage } = step;
-  const facts = [["Whole", count(step.tokens_whole)], ["Sent", count(step.tokens_sent)], ["Cache foreseen", count(step.predicted)]];
-  if (usage) facts.push(["Input billed", count(usage.input)], ["From cache", count(usage.cached)], ["Cache written", count(usage.written)], ["Output", count(usage.output)]);
-  if (step.first_ms) facts.push(["First byte", `${count(step.first_ms)} ms`]);
-  if (step.total_ms) facts.push(["All", `${count(step.total_ms)} ms`]);
-  return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
+const known = (facts) => facts.filter(([, value]) => value !== null && value !== undefined);
+const Facts = ({ facts }) => html`<dl class="facts">${known(facts).map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
+const numbered = (value) => (value === null || value === undefined ? null : count(value));
+const timed = (value) => (value === null || value === undefined ? null : value < 10_000 ? `${count(value)} ms` : `${(value / 1000).toFixed(1)} s`);
+
+const PHASES = [["queue", "Waiting"], ["keepwhole", "Keepwhole"], ["first", "Provider, to the first byte"], ["stream", "Stream"]];
+// One clock: the four phases add up to the total.
+const Clock = ({ of }) => {
+  const phases = PHASES.filter(([key]) => Number.isFinite(of[key]));
+  let at = 0;
+  return html`<div class="clock"><svg viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">${phases.map(([key]) => {
+    const x = (at / Math.max(of.total, 1)) * 1000;
+    at += of[key];
+    return html`<rect key=${key} class=${`phase ${key}`} x=${x} width=${(of[key] / Math.max(of.total, 1)) * 1000} height="8" />`;
+  })}</svg><p>${phases.map(([key, label]) => html`<span key=${key}><i class=${`swatch phase ${key}`}></i>${label} <b>${timed(of[key])}</b></span>`)}<span>Total <b>${timed(of.total)}</b></span></p></div>`;
+};
+
+const Numbers = ({ step }) => {
+  const { usage, cost } = step;
+  const facts = [["Everything", numbered(step.tokens_whole), "Tokens of what the client wanted to send"], ["Sent", numbered(step.tokens_sent), "Tokens that were sent, estimated"], ["Expected from cache", numbered(step.predicted)]];
+  if (usage) facts.push(["Input billed", numbered(usage.input)], ["From cache", numbered(usage.cached)], ["Cache written", numbered(usage.written)], ["Output", numbered(usage.output)]);
+  if (cost) facts.push(["Paid", cost.paid], ["Would have paid", cost.off, "The same client with mode: off"], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : ""}>${oneLine(cost.saved)}</span>`]);
+  if (!step.clock && step.total_ms >= step.first_ms) facts.push(["First byte", timed(step.first_ms)], ["Total", timed(step.total_ms)]);
+  const sent = step.tokens_whole ? step.tokens_sent / step.tokens_whole : null;
+  if (!known(facts).length) return "";
+  return html`<section class="numbers"><h3>Tokens, cost and time</h3>
+    ${sent !== null && html`<${Bar} whole=${step.tokens_whole} part=${step.tokens_sent} label=${`${share(sent)} of everything was sent`} />`}
+    <${Facts} facts=${facts} />${step.clock && html`<${Clock} of=${step.clock} />`}</section>`;
 };
 
 const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
 
-const Shadow = ({ step }) => html`<p class="note"><b class="badge">Shadow</b> Everything was sent as it came. With mode: on, ${many(step.would_edit, "result")} would be shown otherwise, and ${count(step.would_send)} of ${count(step.tokens_sent)} tokens sent.</p>`;
+const Shadow = ({ step }) => html`<p class="note"><b class="badge">Shadow</b> Everything was sent unchanged. With mode: on, ${many(step.would_edit, "result")} would be shown otherwise, and ${count(step.would_send)} of ${count(step.tokens_sent)} tokens sent.</p>`;
 
 // A batch decides much the same of many results: said once, with the results behind it.
 const batched = (decisions) => {
@@ -112,43 +101,70 @@ const Batch = ({ name, group }) => {
   const saved = group.reduce((sum, each) => sum + each.saved, 0);
   return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")} · <${Difference} tokens=${-saved} unit=" tokens" /></p>
     ${first.why && html`<p class="quiet">${visible(first.why)}</p>`}
-    <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a> <small>${short(each.saved)} tokens</small></li>`)}</ul></details></li>`;
+    <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)} title=${oneLine(each.artifact_id || each.trace_id)}>${each.tool ? html`${oneLine(each.tool)} <code>${oneLine(about(each)).slice(0, 120)}</code>` : oneLine(each.artifact_id || each.trace_id)}</a> <small>${short(each.saved)} tokens</small></li>`)}</ul></details></li>`;
 };
-const Decisions = ({ name, step }) => html`<section class="decisions"><h3>Decided in this request</h3>
+const Decisions = ({ name, step }) => html`<section class="decisions"><h3>What Keepwhole changed</h3>
   <ul>${batched(step.decisions).map((group, at) => html`<${Batch} key=${at} name=${name} group=${group} />`)}</ul>
   ${step.decisions_more ? html`<p class="quiet">and ${many(step.decisions_more, "more decision")}</p>` : ""}</section>`;
 
-export const Search = still(({ name }) => {
-  const [query, setQuery] = useState("");
-  const [asked, setAsked] = useState("");
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(query.trim()), 200);
-    return () => clearTimeout(timer);
-  }, [query]);
-  const { answer, error } = useAnswer(asked.length > 1 && `${path.session(name)}/search`, { query: asked, most: 20 });
-  return html`<input type="search" data-search placeholder="Search in all results  /" aria-label="Search in all results" value=${query} onInput=${(event) => setQuery(event.target.value)} />
-    ${asked.length > 1 && html`<ul class="found" aria-label="Found">
-      ${error && html`<li class="quiet">${error.message}</li>`}
-      ${answer?.found.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id, each.line)}><small>${each.tool ? `${oneLine(each.tool)}, ` : ""}line ${count(each.line)}</small> <code>${oneLine(each.text).slice(0, 200)}</code></a></li>`)}
-      ${answer && !answer.found.length && html`<li class="quiet">Nothing found.</li>`}
-      ${!answer && !error && html`<li class="quiet">Searching …</li>`}</ul>`}`;
-});
+// What the model answered: its words and calls, or why there are none.
+const Answer = ({ name, answer }) => {
+  if (!answer) return html`<p class="quiet">No answer is on record.</p>`;
+  if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
+  const parts = answer.messages.flatMap((each) => each.parts);
+  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has it as it came." : `The answer is ${oneLine(answer.outcome)}: it ended before it was whole.`}</p>`;
+  return parts.length ? parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`) : html`<p class="quiet">The model said nothing.</p>`;
+};
+
+const Next = ({ name, next }) => {
+  if (!next) return html`<p class="quiet">Nothing yet: this is the newest request.</p>`;
+  return html`<ul class="next">${next.results.map((each, at) => html`<li key=${at}><b>${oneLine(each.tool)}</b> <code>${oneLine(about(each)).slice(0, 200)}</code> ${each.is_error ? html`<b class="badge bad">error</b>` : html`<small>returned ${many(each.chars, "character")}</small>`}</li>`)}</ul>
+    <p><a href=${to.step(name, next.index)}>Step ${count(next.index + 1)} →</a></p>`;
+};
+
+// The words of a step in their order; each result stands where it came in, with both of its sides.
+const Story = ({ name, step, drawn }) => {
+  const { answer: story, error, again } = useAnswer(step.id && `${path.request(name, step.id)}/story`);
+  if (error) return html`<${Broken} error=${error} again=${again} />`;
+  if (!story) return html`<${Skeleton} rows=${6} />`;
+  const told = new Set();
+  const shown = (message) => message.parts.filter((part) => part.kind !== "result").length
+    ? html`<${Message} key=${`message ${message.index}`} name=${name} message=${{ ...message, parts: message.parts.filter((part) => part.kind !== "result") }} />` : "";
+  const results = (message) => message.parts.map((part) => {
+    if (part.kind !== "result" || told.has(part.trace_id)) return "";
+    told.add(part.trace_id);
+    return drawn(part.trace_id) ?? html`<li class="message tool" key=${part.trace_id}><${Part} name=${name} part=${part} /></li>`;
+  });
+  const body = story.messages.map((message) => [shown(message), results(message)]);
+  const rest = (step.results ?? []).filter((each) => !told.has(each.trace_id)).map((each) => drawn(each.trace_id));
+  return html`${story.skipped > 0 && html`<p class="quiet">${many(story.skipped, "earlier message")} of this request: <a href=${to.request(name, step.id)}>all messages</a></p>`}
+    <ol class="story">${body}${rest}</ol>
+    <section class="answer" aria-label="What the model answered"><h3>The model answered</h3><${Answer} name=${name} answer=${story.answer} /></section>
+    <section class="then" aria-label="What happened next"><h3>Then</h3><${Next} name=${name} next=${story.next} /></section>`;
+};
+
+// Words of an imported log, which has no requests.
+const Said = ({ name, said }) => said.map((each, at) => html`<${Message} key=${at} name=${name} message=${{ role: each.role, index: at, state: "", tokens: Math.round(each.text.length / 4), parts: [{ kind: "text", text: each.text, chars: each.text.length, more: each.more }] }} />`);
+
+const heading = (step) => [clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, unusual(step.mode, "on", "mode "), unusual(step.purpose, "turn"), unusual(step.branch, "main", "branch "), unusual(step.outcome, "complete"), step.rounds && many(step.rounds, "hidden recall")].filter(Boolean).join(" · ");
 
 export const Step = still(({ step, name, total }) => {
-  const less = step.tokens_whole ? 1 - step.tokens_sent / step.tokens_whole : 0;
   const results = (step.results ?? []).slice(0, MOST_RESULTS);
   const more = (step.results?.length ?? 0) - results.length + (step.results_more ?? 0);
+  const drawn = (trace) => {
+    const at = results.findIndex((each) => each.trace_id === trace);
+    return at < 0 ? undefined : html`<li key=${trace}><${Result} name=${name} result=${results[at]} opened=${at < OPEN_AT_ONCE} upto=${step.seq} then=${step.decisions?.findLast((each) => each.trace_id === trace)} /></li>`;
+  };
   return html`<div class="step">
     <div class="title"><h2>Step ${count(step.index + 1)} <small>of ${count(total)}</small></h2>
-      <p class="quiet">${[clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, unusual(step.mode, "on", "mode "), unusual(step.purpose, "turn"), unusual(step.branch, "main", "branch "), unusual(step.outcome, "complete"), step.rounds && many(step.rounds, "hidden recall")].filter(Boolean).join(" · ")}</p></div>
-    ${step.tokens_whole ? html`<${Bar} whole=${step.tokens_whole} part=${step.tokens_sent} label=${`${share(1 - less)} of the whole was sent`} />` : ""}
-    <${Usage} step=${step} />
+      <p class="quiet">${heading(step)}</p>
+      ${step.id && html`<a class="button small" href=${to.request(name, step.id)}>The whole request${step.size ? html` <small>${bytes(step.size)}</small>` : ""}</a>`}</div>
     ${step.rewritten && html`<${Rewritten} step=${step} />`}
     ${Number.isInteger(step.would_send) && html`<${Shadow} step=${step} />`}
-    ${step.id && html`<p class="ways"><a class="button" href=${to.request(name, step.id)}>The request as it was sent${step.size ? ` (${bytes(step.size)})` : ""}, and its response</a></p>`}
-    ${step.decisions?.length ? html`<${Decisions} name=${name} step=${step} />` : ""}
-    ${results.length ? html`<h3 class="new">${results.length === 1 ? "New in this step" : `${results.length} results new in this step`}</h3>` : html`<p class="quiet">No tool result was new in this step.</p>`}
-    ${results.map((result, at) => html`<${Result} key=${result.trace_id} name=${name} result=${result} opened=${at < OPEN_AT_ONCE} upto=${step.seq} then=${step.decisions?.findLast((each) => each.trace_id === result.trace_id)} />`)}
+    ${step.id ? html`<${Story} name=${name} step=${step} drawn=${drawn} />`
+      : html`<ol class="story">${step.said?.length ? html`<${Said} name=${name} said=${step.said} />` : ""}${results.map((each) => drawn(each.trace_id))}</ol>`}
     ${more > 0 && html`<p><a href=${to.results(name)}>${many(more, "more result")} in the list of results</a></p>`}
+    ${step.decisions?.length ? html`<${Decisions} name=${name} step=${step} />` : ""}
+    <${Numbers} step=${step} />
   </div>`;
 });
