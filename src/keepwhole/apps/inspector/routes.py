@@ -14,7 +14,7 @@ from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 
 Answer: TypeAlias = Callable[[InspectorServices, PageRequest], Mapping[str, Any]]
-Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "image", "raw_request", "live"]
+Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "image", "raw_request", "export", "live"]
 """Answers that the server writes itself: they are not JSON."""
 
 
@@ -43,6 +43,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", _S, Rule.READ, answers.one_session, is_compressed=True),
     Route("GET", _S + "/steps", Rule.READ, answers.list_steps, is_compressed=True),
     Route("GET", _S + "/results", Rule.READ, answers.list_results, is_compressed=True),
+    Route("GET", _S + "/export", Rule.READ, "export"),
     Route("GET", _S + "/search", Rule.READ, answers.search),
     Route("GET", _R, Rule.READ, answers.one_result),
     Route("GET", _R + "/lines", Rule.READ, answers.lines, if_ready=answers.lines_if_ready),

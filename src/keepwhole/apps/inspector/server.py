@@ -14,9 +14,10 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
-from keepwhole.apps.inspector import headers, raw
+from keepwhole.apps.inspector import export, headers, raw, shapes
 from keepwhole.apps.inspector.access import PageGuard
 from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.export import ExportRequest
 from keepwhole.apps.inspector.files import PageFiles
 from keepwhole.apps.inspector.images import is_displayed
 from keepwhole.apps.inspector.live import Live
@@ -136,6 +137,16 @@ class Inspector:
     async def _raw_request(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
         data = await asyncio.to_thread(self.services.record.request_body, *asked.names)
         return web.Response(body=data, headers={**headers.ALWAYS, **headers.attachment(f"{asked.names[1]}.json")})
+
+    async def _export(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
+        is_html = asked.query.get("format", "html") == "html"
+        first = shapes.number(asked.query, "from", 1, 1, 1 << 40)
+        last = shapes.number(asked.query, "to", 1 << 40, 1, 1 << 40)
+        wanted = ExportRequest(first, last)
+        make = export.as_html if is_html else export.as_json
+        data = await asyncio.to_thread(make, self.services, asked.session, wanted)
+        name = f"keepwhole-{asked.session}.{'html' if is_html else 'json'}"
+        return web.Response(body=data, headers={**headers.ALWAYS, **headers.attachment(name)})
 
     async def _live(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
         name = asked.query.get("session") or None

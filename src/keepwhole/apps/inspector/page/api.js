@@ -9,7 +9,9 @@ export class Trouble extends Error {
 }
 
 // An exported file has its answers in itself.
-export const isSaved = Boolean(document.getElementById("record"));
+const own = document.getElementById("record");
+export const isSaved = Boolean(own);
+export const saved = own ? JSON.parse(own.textContent) : null;
 
 const CLOSED = "The inspector does not answer. Start it again with `keepwhole inspect`, then reload this page.";
 const LOCKED = "This browser has no key to the record. Open the address that `keepwhole inspect` printed; it carries one.";
@@ -18,6 +20,7 @@ const part = (name) => encodeURIComponent(name);
 export const path = {
   session: (name) => `api/sessions/${part(name)}`,
   result: (name, id) => `api/sessions/${part(name)}/results/${part(id)}`,
+  window: (name, step) => `api/sessions/${part(name)}/steps/${step}/window`,
   request: (name, id) => `api/sessions/${part(name)}/requests/${part(id)}`,
 };
 
@@ -54,10 +57,11 @@ const sooner = (address) => {
 export const PAGE = 40;
 export const pageOf = (step) => ({ from: Math.floor(step / PAGE) * PAGE, count: PAGE });
 const [, session, , step] = /^#\/session\/([^/]+)(\/step\/(\d+))?/.exec(location.hash) ?? [];
-if (session) sooner(`api/sessions/${session}`);
-if (step) sooner(asked(`api/sessions/${session}/steps`, pageOf(Math.max(Number(step) - 1, 0))));
+if (session && !isSaved) sooner(`api/sessions/${session}`);
+if (step && !isSaved) sooner(asked(`api/sessions/${session}/steps`, pageOf(Math.max(Number(step) - 1, 0))));
 
 export const get = (address, values = {}, signal) => {
+  if (isSaved) return import("./saved.js").then(({ answer }) => answer(address, values));
   const whole = asked(address, values);
   const known = early.get(whole);
   early.delete(whole);
@@ -86,6 +90,7 @@ const LONGEST_WAIT = 8000;
 
 // Listens until closed. A browser gives up on its own after some errors, so the next try is ours.
 export const listen = (session, heard, after) => {
+  if (isSaved) return () => {};
   let source, timer, wait = FIRST_WAIT, lost = false, done = false;
   const on = (kind) => source.addEventListener(kind, (event) => {
     if (event.lastEventId) after = event.lastEventId;

@@ -1,7 +1,7 @@
 // The frame: where one is, the header, live news, keys that work everywhere. Each view is fetched when it is first needed.
 import { Component, html, render, useEffect, useRef, useState } from "./vendor/preact.js";
-import { enter, get, listen, path } from "./api.js";
-import { Broken, Skeleton, count, oneLine, say, share, short, still, to, useKeys, visible } from "./parts.js";
+import { enter, get, isSaved, listen, path, saved } from "./api.js";
+import { Broken, Skeleton, day, oneLine, say, to, useKeys } from "./parts.js";
 
 const VIEWS = {
   sessions: () => import("./sessions.js"),
@@ -17,6 +17,7 @@ const VIEWS = {
 const read = () => {
   try {
     const [root, name, kind, id, , line] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+    if (isSaved && root !== "session") return { view: "session", name: saved.name };
     if (root === "health") return { view: "health" };
     if (root !== "session" || !name) return { view: "sessions" };
     if (kind === "step") return { view: "session", name, step: Math.max((Number(id) || 1) - 1, 0) };
@@ -43,6 +44,7 @@ const useSession = (name) => {
   const [state, setState] = useState({});
   const [line, setLine] = useState("");
   const news = useRef(new Set()).current;
+  const looked = useRef({ step: null, tell: () => {} }).current; // the step in view, for the window's bar
   const timer = useRef(null);
   const load = (signal) => get(path.session(name), {}, signal).then(
     (summary) => { setState({ summary, name }); return summary; },
@@ -74,7 +76,7 @@ const useSession = (name) => {
     return () => { stop.abort(); clearTimeout(wait); close(); clearTimeout(timer.current); timer.current = null; setLine(""); };
   }, [name]);
   const known = state.name === name ? state : {};
-  return { ...known, news, line, again: () => load() };
+  return { ...known, news, line, looked, again: () => load() };
 };
 
 const THEMES = ["auto", "light", "dark"];
@@ -102,87 +104,34 @@ const Switcher = ({ name }) => {
     ${all.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select>`;
 };
 
-// The context window: how full it is, what fills it, and its three marks. Always in sight once there is data.
-const KINDS = { system: "System", user: "User", assistant: "Assistant", tool: "Tool results", overhead: "Overhead" };
-const TINTS = 5;
-const STATES = { ok: "", warning: "over the warning", compaction: "over the compaction mark", hard: "over the hard limit" };
-
-// Tool results wear the accent, the largest most; all else is grey.
-const dressed = (parts) => {
-  let tool = 0;
-  return parts
-    .filter((part) => part.tokens > 0)
-    .map((part) => ({ ...part, look: part.kind === "tool" ? `tool-${Math.min(tool++, TINTS - 1)}` : part.kind in KINDS ? part.kind : "overhead" }));
+// A part of the frame that can wait for the first content.
+const useLater = (load, wanted) => {
+  const [Part, setPart] = useState(null);
+  useEffect(() => { if (wanted && !Part) load().then((module) => setPart(() => module.default)); }, [wanted]);
+  return Part;
 };
-const label = (part) => visible(part.label || KINDS[part.kind] || part.kind);
-
-const Fill = ({ parts, window: size }) => {
-  let at = 0;
-  return parts.map((part, index) => {
-    const x = (at / size) * 1000;
-    const width = (part.tokens / size) * 1000;
-    at += part.tokens;
-    return html`<rect key=${index} class=${`fill ${part.look}`} x=${x} width=${Math.max(width - 1.2, 0.6)} height="14"><title>${label(part)}: ${count(part.tokens)} tokens</title></rect>`;
-  });
-};
-
-const Mark = ({ mark, at }) => {
-  const [shown, setShown] = useState(false);
-  const id = `mark-${at}`;
-  return html`<li class=${`mark mark-${at}`}>
-    <button type="button" aria-describedby=${id} onMouseEnter=${() => setShown(true)} onMouseLeave=${() => setShown(false)}
-      onFocus=${() => setShown(true)} onBlur=${() => setShown(false)}
-      onKeyDown=${(event) => event.key === "Escape" && setShown(false)}>${visible(mark.label)}</button>
-    <span id=${id} role="tooltip" class=${shown ? "tip" : "tip aside"}>${visible(mark.explained)}</span>
-  </li>`;
-};
-
-const Parts = ({ parts, used }) => html`<table class="fills"><thead><tr><th>What fills it</th><th>Tokens</th><th>Share</th></tr></thead>
-  <tbody>${parts.map((part, at) => html`<tr key=${at}><th><i class=${`swatch ${part.look}`}></i>${label(part)}</th><td>${count(part.tokens)}</td><td>${share(used ? part.tokens / used : 0)}</td></tr>`)}</tbody></table>`;
-
-const Indicator = still(({ indicator, model }) => {
-  const parts = dressed(indicator.parts);
-  const words = `${share(indicator.share)} full: ${count(indicator.used)} of ${count(indicator.window)} tokens${STATES[indicator.state] ? `, ${STATES[indicator.state]}` : ""}`;
-  return html`<section class=${`indicator ${indicator.state}`} aria-label="Context window">
-    <div class="gauge">
-      <svg viewBox="0 0 1000 14" preserveAspectRatio="none" role="img" aria-label=${words}>
-        <rect class="room" width="1000" height="14" />
-        <${Fill} parts=${parts} window=${indicator.window} />
-        ${indicator.thresholds.map((mark, at) => html`<line key=${at} class=${`tick tick-${at}`} x1=${mark.share * 1000} x2=${mark.share * 1000} y1="-3" y2="17" />`)}
-      </svg>
-      <p class="legend" aria-hidden="true">${parts.slice(0, 7).map((part, at) => html`<span key=${at}><i class=${`swatch ${part.look}`}></i>${label(part)}</span>`)}</p>
-      <ul class="marks">${indicator.thresholds.map((mark, at) => html`<${Mark} key=${at} mark=${mark} at=${at} />`)}</ul>
-    </div>
-    <details class="full">
-      <summary title=${words}><b>${share(indicator.share)}</b> <span>${short(indicator.used)} of ${short(indicator.window)}</span></summary>
-      <div class="panel">
-        <p><b>${words}.</b> ${indicator.whole > indicator.used ? html`Whole, it would be ${count(indicator.whole)}.` : ""} ${model ? html`<span class="quiet">${visible(model)}</span>` : ""}</p>
-        <${Parts} parts=${parts} used=${indicator.used} />
-      </div>
-    </details>
-  </section>`;
-});
 
 const LINES = { connected: "Live", reconnecting: "Reconnecting …" };
 const Header = ({ route, session }) => {
   const { name, view } = route;
+  const Window = useLater(() => import("./window.js"), Boolean(session.summary?.indicator));
   const here = (views) => (views.includes(view) ? "page" : undefined);
   return html`<header>
     <div class="top">
       <a class="brand" href=${to.sessions}>keepwhole</a>
-      <${Switcher} name=${name} />
+      ${isSaved ? html`<span class="quiet">exported ${day(saved.made_at)}, version ${oneLine(saved.version)}</span>` : html`<${Switcher} name=${name} />`}
       <nav aria-label="Views">
         ${name && html`<a href=${to.session(name)} aria-current=${here(["session", "request"])}>Timeline</a>
         <a href=${to.results(name)} aria-current=${here(["results", "result"])}>Results</a>
-        <a href=${to.play(name)} aria-current=${here(["play"])}>Policy play</a>`}
-        <a href=${to.health} aria-current=${here(["health"])}>Health</a>
+        ${!isSaved && html`<a href=${to.play(name)} aria-current=${here(["play"])}>What if?</a>`}`}
+        ${!isSaved && html`<a href=${to.health} aria-current=${here(["health"])}>Health</a>`}
       </nav>
       <span class=${`line ${session.line}`}>${LINES[session.line] ?? ""}</span>
       <${Theme} />
       <button type="button" class="icon" aria-label="Keys" title="Keys (?)" onClick=${help}>?</button>
     </div>
-    ${session.summary?.indicator && html`<${Indicator} indicator=${session.summary.indicator} model=${session.summary.model} />`}
-    ${name && !session.summary && !session.error && html`<div class="indicator waiting-bar" aria-hidden="true"></div>`}
+    ${Window && session.summary?.indicator && html`<${Window} session=${session} summary=${session.summary} name=${name} follows=${view === "session"} />`}
+    ${name && !(session.summary && (Window || !session.summary.indicator)) && !session.error && html`<div class="indicator waiting-bar" aria-hidden="true"></div>`}
   </header>`;
 };
 

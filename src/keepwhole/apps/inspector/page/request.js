@@ -23,7 +23,7 @@ const Run = ({ address, name, run, opened, title }) => {
   useEffect(() => { if (open && !known.length) load(); }, [open]);
   const whole = (index) => ask(index, 1, WHOLE).then((answer) => setKnown((old) => old.map((each) => (each.index === index ? answer.messages[0] : each))), setError);
   const more = run.count - known.length;
-  return html`<li class=${`run ${run.state}`}>${run.state === "same" && html`<button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "▾" : "▸"} ${title ?? `${many(run.count, "message")} as before`} <small>${count(run.from + 1)}${run.count > 1 ? ` to ${count(run.from + run.count)}` : ""}</small></button>`}
+  return html`<li class=${`run ${run.state}`}>${run.state === "same" && isSaved ? html`<p class="fold">${many(run.count, "message")} as before <small>${count(run.from + 1)} to ${count(run.from + run.count)}</small></p>` : run.state === "same" && html`<button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "▾" : "▸"} ${title ?? `${many(run.count, "message")} as before`} <small>${count(run.from + 1)}${run.count > 1 ? ` to ${count(run.from + run.count)}` : ""}</small></button>`}
     ${error && html`<p class="note bad">${error.message}</p>`}
     ${open && html`<ol>${known.map((each) => html`<${Message} key=${each.index} name=${name} message=${each} whole=${() => whole(each.index)} numbered />`)}</ol>`}
     ${open && !known.length && !error && html`<${Skeleton} rows=${3} />`}
@@ -36,7 +36,7 @@ const Since = ({ name, known }) => {
   if (!known.before) return html`<p class="quiet">The first request of its branch: ${many(known.total, "message")}.</p>`;
   const [fresh, changed] = [counted(known.runs, "new"), counted(known.runs, "changed")];
   const words = [fresh && many(fresh, "new message"), changed && `${count(changed)} changed`, known.gone && `${count(known.gone)} gone`, known.is_system_new && "another system prompt"].filter(Boolean).join(", ");
-  return html`<p class="quiet">Since <a href=${to.request(name, known.before.id)}>the request before</a> (step ${known.before.index + 1}): ${words || "nothing changed"}. ${many(known.total, "message")} in all.</p>`;
+  return html`<p class="quiet">Since ${known.before.index === null ? "the request before" : html`<a href=${to.request(name, known.before.id)}>the request before</a>`} (step ${known.before.number ?? known.before.index + 1}): ${words || "nothing changed"}. ${many(known.total, "message")} in all.</p>`;
 };
 
 const Messages = ({ name, address }) => {
@@ -129,8 +129,8 @@ export default ({ route }) => {
   const [tab, setTab] = useState("messages");
   const { answer } = useAnswer(`${address}/messages`, { count: 0 });
   const step = answer?.step;
-  return html`<div class="wide"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a>${step !== undefined && html` / <a href=${to.step(name, step)}>step ${step + 1}</a>`} / request</p>
-    <div class="title"><h1>${step === undefined ? "Request" : `Request of step ${count(step + 1)}`} ${answer?.model && html`<small>${oneLine(answer.model)}</small>`}</h1>
+  return html`<div class="wide"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a>${Number.isInteger(step) && html` / <a href=${to.step(name, step)}>step ${step + 1}</a>`} / request</p>
+    <div class="title"><h1>${!Number.isInteger(step) ? "Request" : `Request of step ${count(step + 1)}`} ${answer?.model && html`<small>${oneLine(answer.model)}</small>`}</h1>
       ${!isSaved && html`<span class="acts"><${Curl} address=${address} /> <a class="button small" href=${`${address}/raw`} download>Download</a></span>`}</div>
     ${!isSaved && html`<div class="tabs" role="group" aria-label="Shown as">${TABS.map(([key, label]) => html`<button key=${key} type="button" aria-pressed=${tab === key} onClick=${() => setTab(key)}>${label}</button>`)}</div>`}
     ${tab === "messages" ? html`<${Messages} name=${name} address=${address} /><h2 class="after">Answer</h2><${Answered} name=${name} address=${address} />`

@@ -1,6 +1,6 @@
 // One result: all its lines without loading it, what the model saw of it, and the calls that fetch it.
 import { html, useEffect, useRef, useState } from "./vendor/preact.js";
-import { get, path } from "./api.js";
+import { get, isSaved, path, saved } from "./api.js";
 import { Broken, Call, Copy, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAddress, useAnswer, visible } from "./parts.js";
 import { Lines } from "./lines.js";
 import { Arguments, Media, Segments } from "./pair.js";
@@ -99,7 +99,8 @@ const Known = ({ route, answer, address }) => {
   useEffect(() => { if (route.line !== sight[0] && route.line > 1) go(route.line); }, [route.line]);
   return html`<div class="wide one-result"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a> / <a href=${to.results(name)}>results</a></p>
     <div class="title"><h1>${oneLine(result.tool)} ${result.is_error ? html`<b class="badge bad">error</b>` : ""}</h1>
-      <span class="acts"><a class="button small" href=${`${address}/raw`} download>Raw download</a></span></div>
+      ${!isSaved && html`<span class="acts"><a class="button small" href=${`${address}/raw`} download>Raw download</a></span>`}</div>
+    ${isSaved && saved.texts[id]?.is_all === false && html`<p class="note">The export has the beginning of this result only.</p>`}
     <p class="arguments"><code>${oneLine(result.arguments).slice(0, MOST_ARGUMENTS)}${result.arguments?.length > MOST_ARGUMENTS ? " …" : ""}</code></p>
     <${About} result=${result} decisions=${answer.decisions} /><${Arguments} given=${answer.arguments} />
     <div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${side === "lines"} onClick=${() => setSide("lines")}>Canonical</button>

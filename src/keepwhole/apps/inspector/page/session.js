@@ -67,6 +67,7 @@ const useNews = (session, steps, start) => {
 const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool))];
 const change = (step) => (step.tokens_sent ?? 0) - (step.tokens_whole ?? 0);
 const PURPOSES = { turn: "no tool result", round: "recall", compaction: "compaction" };
+const brief = (text) => (/^[~.]?\/\S+$/.test(text) && text.length > 34 ? `…/${text.split("/").slice(-2).join("/")}` : text);
 // What tells steps apart: the argument that matters of their first result, or what was said.
 const about = (step) => {
   const [first] = step.results ?? [];
@@ -79,10 +80,10 @@ const Row = still(({ step, index, chosen }) => {
   const names = tools(step);
   const errors = step.results?.filter((each) => each.is_error).length;
   return html`<div class=${chosen ? "row chosen" : "row"} id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}>
-    <span class="number">${index + 1}</span>
+    <span class="number">${step.number ?? index + 1}</span>
     <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : PURPOSES[step.purpose] ?? oneLine(step.purpose || "no tool result")}</span>
     <span class="badges">${errors ? html`<b class="badge bad">${errors > 1 ? `${errors} errors` : "error"}</b>` : ""}${failed(step) ? html`<b class="badge bad">${oneLine(step.outcome)}</b>` : ""}${step.rewritten ? html`<b class="badge turn">rewritten</b>` : ""}</span>
-    <span class="when"><code>${oneLine(about(step)).slice(0, 120)}</code>${step.branch && step.branch !== "main" ? html` <small>${oneLine(step.branch)}</small>` : ""}</span>
+    <span class="when"><code title=${oneLine(about(step)).slice(0, 400)}>${oneLine(brief(about(step))).slice(0, 120)}</code>${step.branch && step.branch !== "main" ? html` <small>${oneLine(step.branch)}</small>` : ""}</span>
     <time class="at">${clock(step.at).slice(0, 5)}</time>
     <span class="amount">${step.tokens_sent === null ? "" : short(step.tokens_sent)}${change(step) ? html` <${Difference} tokens=${change(step)} />` : ""}</span>
   </div>`;
@@ -191,16 +192,31 @@ const Course = ({ course, steps, size, step, go }) => {
   </figure>`;
 };
 
+const known = (facts) => facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
+const some = (value, words) => (value ? words(value) : null);
 const Facts = still(({ summary }) => {
-  const { cost, shadow } = summary;
+  const { cost, shadow, limits } = summary;
+  const listed = cost?.basis === "list price" ? " at list price" : "";
   const facts = [
-    ["Model", oneLine(summary.model || "–")], ["Results", summary.kept ?? count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
-    ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)],
+    ["Model", oneLine(summary.model || "")], ["Results", summary.kept ?? count(summary.results)], ["Requests", some(summary.requests, count)], ["Errors", some(summary.errors, (value) => html`<span class="loss">${count(value)}</span>`)], ["On disk", bytes(summary.stored)],
+    ["Tokens kept", short(summary.tokens_whole), "Of all results, as the tools returned them"], ["Tokens shown", short(summary.tokens_sent), "Of the same results, as the model sees them now"],
   ];
-  if (cost) facts.push(["Paid", cost.paid], ["With mode: off", cost.off, cost.assumes], ["Saved", html`<span class=${cost.is_loss ? "loss" : ""}>${cost.saved}, ${cost.words}</span>`]);
-  if (shadow) facts.push(["Sent in the shadow", short(shadow.tokens_sent), "Tokens of all requests in mode: shadow"], ["With mode: on", short(shadow.would_send)]);
-  return html`<dl class="facts">${facts.map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
+  if (cost) facts.push(["Paid", `${cost.paid}${listed}`], ["Would have paid", `${cost.off}${listed}`, cost.assumes], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${cost.saved}, ${cost.words}</span>`, cost.assumes]);
+  if (shadow) facts.push(["Sent in shadow mode", short(shadow.tokens_sent), "Tokens of all requests in mode: shadow"], ["With mode: on", short(shadow.would_send)]);
+  for (const each of limits ?? []) facts.push([oneLine(each.name), oneLine(each.words)]);
+  return html`<dl class="facts">${known(facts).map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 });
+
+// Where a session comes from, and what goes on from it.
+const Kin = ({ tree }) => {
+  const linked = (each) => html`<a href=${to.session(each.name)} title=${oneLine(each.name)}>${oneLine(each.title || each.name).slice(0, 60)}</a>`;
+  const parts = [tree.origin && html`goes on from ${linked(tree.origin)}`, tree.forks?.length > 0 && html`${many(tree.forks.length, "fork")}: ${tree.forks.slice(0, 6).map((each, at) => html`${at ? ", " : ""}${linked(each)}`)}`,
+    tree.agents?.length > 0 && html`sub-agents: ${tree.agents.slice(0, 8).map((each) => `${oneLine(each.title || each.branch)} (${many(each.steps, "step")})`).join(", ")}`].filter(Boolean);
+  return parts.length ? html`<p class="kin quiet">${parts.map((each, at) => html`${at ? " · " : ""}${each}`)}</p>` : "";
+};
+
+const Heading = ({ name, summary }) => html`<div class="heading"><h1>${oneLine(summary.title || name)}</h1>
+  <p class="quiet">${[summary.title && name, summary.agent, summary.workspace].filter(Boolean).map(oneLine).join(" · ")}</p>${summary.tree && html`<${Kin} tree=${summary.tree} />`}</div>`;
 
 const Arriving = ({ event }) => html`<p class="arriving"><b>Arriving</b> ${event.canonical ? `${count(event.canonical.chars)} characters kept so far` : ""} <code>${oneLine(event.text).slice(-160)}</code></p>`;
 
@@ -222,6 +238,8 @@ const Session = ({ route, session, summary }) => {
     reveal(box.current, next, where);
   };
   const step = steps.known.get(chosen);
+  const there = Boolean(step);
+  useEffect(() => { if (there) { session.looked.step = chosen; session.looked.tell(chosen); } }, [chosen, there, total]);
   useEffect(() => { if (chosen >= total) choose(total - 1); seen.current = Math.min(seen.current, total); }, [total]);
   // The rows come first; what a step is drawn with can wait for them.
   // After the rows are there to be seen: what is first on the screen is first on the wire.
@@ -252,7 +270,7 @@ const Session = ({ route, session, summary }) => {
   });
   const fresh = total - seen.current;
   return html`<div class=${opened ? "session opened" : "session"}>
-    <div class="above"><h1>${oneLine(name)}</h1><${Facts} summary=${summary} />
+    <div class="above"><${Heading} name=${name} summary=${summary} /><${Facts} summary=${summary} />
       ${summary.notes?.map((note, at) => html`<p key=${at} class="note"><${Words} text=${note} /></p>`)}
       <${Course} course=${summary.course} steps=${total} size=${summary.window} step=${chosen} go=${(index) => choose(index, "middle")} /></div>
     <div class="panes">

@@ -1,29 +1,47 @@
-// All sessions of the record, searched and paged.
+// All sessions of the record: searched, filtered, sorted and paged. What is not known of a session is left out.
 import { html, useEffect, useState } from "./vendor/preact.js";
-import { Bar, Broken, Empty, Skeleton, bytes, count, day, oneLine, short, to, useAnswer } from "./parts.js";
+import { Broken, Empty, Skeleton, bytes, count, day, many, oneLine, short, to, useAnswer } from "./parts.js";
 import { listen } from "./api.js";
 
 const MOST = 50;
-const HEALTH = { ok: "fine", warning: "look at it", broken: "broken" };
+const HEALTH = { warning: "note", broken: "broken" };
+const HEADS = [["Session", "name"], ["Last", "last"], ["Requests", "requests"], ["Results"], ["Tokens kept"], ["Errors", "errors"], ["Paid", "cost"], ["Saved", "saved"]];
 
-const Health = ({ one }) => html`<span class=${`health ${one.health}`}>${HEALTH[one.health] ?? oneLine(one.health)}${one.note ? html`<small>${oneLine(one.note)}</small>` : ""}</span>`;
-const Saved = ({ cost }) => (cost ? html`<span class=${cost.is_loss ? "loss" : ""}>${cost.saved} <small>${cost.words}</small></span>
-  <small class="sum">paid ${cost.paid}, with mode: off ${cost.off}</small>` : "–");
+const Health = ({ one }) => (one.health in HEALTH ? html`<span class=${`health ${one.health}`} title=${oneLine(one.note ?? "")}>${HEALTH[one.health]}<small>${oneLine(one.note ?? "")}</small></span>` : one.results === null ? html`<small>not counted yet</small>` : "");
+const Saved = ({ cost }) => (cost ? html`<span class=${cost.is_loss ? "loss" : "gain"}>${cost.saved} <small>${cost.words}</small></span>` : "");
+const Paid = ({ cost }) => (cost ? html`${cost.paid}<small class="sum">${cost.basis === "list price" ? "at list price, " : ""}would be ${cost.off}</small>` : "");
+const about = (one) => [one.title && one.name, one.agent, one.workspace].filter(Boolean).map(oneLine).join(" · ");
 
-const Row = ({ one }) => html`<tr>
-  <th scope="row"><a href=${to.session(one.name)}>${oneLine(one.name)}</a><small>${[one.agent, one.workspace].filter(Boolean).map(oneLine).join(" · ")}</small></th>
+const Row = ({ one }) => html`<tr class=${one.depth ? "fork" : ""}>
+  <th scope="row"><a href=${to.session(one.name)}>${oneLine(one.title || one.name)}</a><small>${one.depth ? "fork · " : ""}${about(one)}</small><${Health} one=${one} /></th>
   <td data-label="Last">${day(one.last_at ?? one.created_at)}</td>
-  <td data-label="Results">${count(one.results)}</td>
-  <td data-label="Requests">${count(one.requests)}</td>
-  <td data-label="On disk">${bytes(one.stored)}</td>
-  <td data-label="Tokens kept">${short(one.tokens_whole)}</td>
-  <td data-label="Tokens shown" class="with-bar">${short(one.tokens_sent)}${one.tokens_whole ? html`<${Bar} whole=${one.tokens_whole} part=${one.tokens_sent} label="shown of kept" />` : ""}</td>
-  <td data-label="Saved" class="cost" title=${one.cost?.assumes}><${Saved} cost=${one.cost} /></td>
-  <td data-label="Health"><${Health} one=${one} /></td></tr>`;
+  <td data-label="Requests">${one.requests ? count(one.requests) : ""}</td>
+  <td data-label="Results">${one.results === null ? "" : count(one.results)}<small class="sum">${bytes(one.stored)}</small></td>
+  <td data-label="Tokens kept">${one.tokens_whole === null ? "" : html`${short(one.tokens_whole)}<small class="sum">${short(one.tokens_sent)} shown</small>`}</td>
+  <td data-label="Errors">${one.errors ? html`<span class="loss">${count(one.errors)}</span>` : ""}</td>
+  <td data-label="Paid" class="cost" title=${one.cost?.assumes}><${Paid} cost=${one.cost} /></td>
+  <td data-label="Saved" class="cost" title=${one.cost?.assumes}><${Saved} cost=${one.cost} /></td></tr>`;
 
-const HEADS = ["Session", "Last", "Results", "Requests", "On disk", "Tokens kept", "Tokens shown", "Saved", "Health"];
-const Table = ({ sessions }) => html`<table class="sessions"><thead><tr>${HEADS.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
-  <tbody>${sessions.map((one) => html`<${Row} key=${one.name} one=${one} />`)}</tbody></table>`;
+// A fork stands under the session that it goes on from, where both are on this page.
+const planted = (sessions) => {
+  const names = new Set(sessions.map((one) => one.name));
+  const forks = Map.groupBy ? Map.groupBy(sessions, (one) => (names.has(one.fork_of) && one.fork_of !== one.name ? one.fork_of : null)) : new Map([[null, sessions]]);
+  const placed = new Set();
+  const under = (name, depth) => (forks.get(name) ?? []).flatMap((one) => {
+    if (placed.has(one.name)) return [];
+    placed.add(one.name);
+    return [{ ...one, depth }, ...under(one.name, depth + 1)];
+  });
+  return [...under(null, 0), ...sessions.filter((one) => !placed.has(one.name))];
+};
+
+const Head = ({ label, key_, order, sort }) => {
+  if (!key_) return html`<th scope="col">${label}</th>`;
+  const here = order.sort === key_;
+  return html`<th scope="col" aria-sort=${here ? (order.order === "asc" ? "ascending" : "descending") : undefined}><button type="button" onClick=${() => sort(key_)}>${label}${here ? (order.order === "asc" ? " ↑" : " ↓") : ""}</button></th>`;
+};
+const Table = ({ sessions, order, sort }) => html`<table class="sessions"><thead><tr>${HEADS.map(([label, key]) => html`<${Head} key=${label} label=${label} key_=${key} order=${order} sort=${sort} />`)}</tr></thead>
+  <tbody>${(order.sort === "last" ? planted(sessions) : sessions).map((one) => html`<${Row} key=${one.name} one=${one} />`)}</tbody></table>`;
 
 const Nothing = ({ home }) => html`<${Empty} title="Nothing kept yet">
   <p>Two commands change that. The page shows what they keep by itself.</p>
@@ -31,13 +49,18 @@ const Nothing = ({ home }) => html`<${Empty} title="Nothing kept yet">
   <li><code>keepwhole proxy</code> <span>stands between an agent and its provider and keeps every result</span></li></ol>
   ${home && html`<p class="quiet">The record is in <code>${oneLine(home)}</code>.</p>`}<//>`;
 
+const Filters = ({ agents, asked, change }) => html`
+  ${agents?.length > 1 && html`<select aria-label="Agent" value=${asked.agent} onChange=${(event) => change({ agent: event.target.value })}><option value="">All agents</option>${agents.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select>`}
+  <label class="check"><input type="checkbox" checked=${asked.errors === "1"} onChange=${(event) => change({ errors: event.target.checked ? "1" : "" })} /> with errors</label>`;
+
 export default () => {
   const [query, setQuery] = useState("");
-  const [asked, setAsked] = useState("");
-  const [after, setAfter] = useState("");
-  const { answer, error, again } = useAnswer("api/sessions", { query: asked, most: MOST, after });
+  const [asked, setAsked] = useState({ query: "", agent: "", errors: "", sort: "last", order: "desc", after: "" });
+  const { answer, error, again } = useAnswer("api/sessions", { ...asked, most: MOST });
+  const change = (values) => setAsked((old) => ({ ...old, after: "", ...values }));
+  const sort = (key) => change(asked.sort === key ? { order: asked.order === "asc" ? "desc" : "asc" } : { sort: key, order: key === "name" ? "asc" : "desc" });
   useEffect(() => {
-    const timer = setTimeout(() => { if (query.trim() !== asked) { setAfter(""); setAsked(query.trim()); } }, 150);
+    const timer = setTimeout(() => { if (query.trim() !== asked.query) change({ query: query.trim() }); }, 150);
     return () => clearTimeout(timer);
   }, [query]);
   const known = Boolean(answer);
@@ -55,13 +78,14 @@ export default () => {
     return () => clearTimeout(timer);
   }, [answer]);
   const none = answer && !answer.sessions.length;
-  return html`<div class="wide"><div class="title"><h1>Sessions</h1>
+  const narrowed = asked.query || asked.agent || asked.errors || asked.after;
+  return html`<div class="wide"><div class="title"><h1>Sessions</h1><${Filters} agents=${answer?.agents} asked=${asked} change=${change} />
     <input type="search" data-search placeholder="Search sessions  /" aria-label="Search sessions" value=${query} onInput=${(event) => setQuery(event.target.value)} /></div>
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${8} />`
-      : none && !asked && !after ? html`<${Nothing} home=${answer.home} />`
-        : none ? html`<p class="quiet">No session has these words in its name, agent or folder.</p>`
-          : html`<${Table} sessions=${answer.sessions} />`}
-    ${(answer?.next || after) && html`<p class="pager"><button type="button" disabled=${!after} onClick=${() => setAfter("")}>First ${MOST}</button>
-      <button type="button" disabled=${!answer?.next} onClick=${() => setAfter(answer.next)}>Next ${MOST} →</button></p>`}
-    ${answer && html`<p class="foot quiet">Keepwhole ${oneLine(answer.version ?? "")} · ${oneLine(answer.home ?? "")}</p>`}</div>`;
+      : none && !narrowed ? html`<${Nothing} home=${answer.home} />`
+        : none ? html`<p class="quiet">No session fits what you asked for.</p>`
+          : html`<${Table} sessions=${answer.sessions} order=${asked} sort=${sort} />`}
+    ${(answer?.next || asked.after) && html`<p class="pager"><button type="button" disabled=${!asked.after} onClick=${() => change({ after: "" })}>First ${MOST}</button>
+      <button type="button" disabled=${!answer?.next} onClick=${() => change({ after: answer.next })}>Next ${MOST} →</button></p>`}
+    ${answer && html`<p class="foot quiet">${many(answer.sessions.length, "session")} · Keepwhole ${oneLine(answer.version ?? "")} · ${oneLine(answer.home ?? "")}</p>`}</div>`;
 };

@@ -39,14 +39,14 @@ const Rule = ({ result, then, later }) => {
   return html`${later && html`<span class="quiet">here ${then ? oneLine(then.rule) : "whole"}, later</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${change(result) ? html`· <${Difference} tokens=${change(result)} unit=" tokens" />` : ""}`;
 };
 
-const Result = ({ name, result, opened, then, upto }) => {
+const Result = ({ name, result, opened, then, upto, called }) => {
   const later = Boolean(result.shown && then?.rule !== result.shown.rule);
   const [open, setOpen] = useState(opened);
   return html`<article class="result">
     <div class="head"><h3><a href=${to.result(name, result.trace_id)}>${oneLine(result.tool)}</a>
       ${result.is_error && html`<b class="badge bad">error</b>`}${result.exit_code ? html`<b class="badge bad">exit ${result.exit_code}</b>` : ""}</h3>
       <p class="rule"><${Rule} result=${result} then=${then} later=${later} /></p></div>
-    <p class="arguments"><code>${oneLine(about(result))}</code></p>
+    ${!called && html`<p class="arguments"><code>${oneLine(about(result))}</code></p>`}
     <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>${open ? "Hide" : "Show"} it${result.shown ? " and what the model saw" : ""}</summary>${open && html`<${Pair} name=${name} result=${result} upto=${upto} />`}</details>
     <${Change} name=${name} result=${result} />
   </article>`;
@@ -119,7 +119,7 @@ const Answer = ({ name, answer }) => {
 const Next = ({ name, next }) => {
   if (!next) return html`<p class="quiet">Nothing yet: this is the newest request.</p>`;
   return html`<ul class="next">${next.results.map((each, at) => html`<li key=${at}><b>${oneLine(each.tool)}</b> <code>${oneLine(about(each)).slice(0, 200)}</code> ${each.is_error ? html`<b class="badge bad">error</b>` : html`<small>returned ${many(each.chars, "character")}</small>`}</li>`)}</ul>
-    <p><a href=${to.step(name, next.index)}>Step ${count(next.index + 1)} →</a></p>`;
+    ${next.index !== null && html`<p><a href=${to.step(name, next.index)}>Step ${count(next.number ?? next.index + 1)} →</a></p>`}`;
 };
 
 // The words of a step in their order; each result stands where it came in, with both of its sides.
@@ -133,7 +133,7 @@ const Story = ({ name, step, drawn }) => {
   const results = (message) => message.parts.map((part) => {
     if (part.kind !== "result" || told.has(part.trace_id)) return "";
     told.add(part.trace_id);
-    return drawn(part.trace_id) ?? html`<li class="message tool" key=${part.trace_id}><${Part} name=${name} part=${part} /></li>`;
+    return drawn(part.trace_id, true) ?? html`<li class="message tool" key=${part.trace_id}><${Part} name=${name} part=${part} /></li>`;
   });
   const body = story.messages.map((message) => [shown(message), results(message)]);
   const rest = (step.results ?? []).filter((each) => !told.has(each.trace_id)).map((each) => drawn(each.trace_id));
@@ -151,12 +151,12 @@ const heading = (step) => [clock(step.at), oneLine(step.model || ""), step.polic
 export const Step = still(({ step, name, total }) => {
   const results = (step.results ?? []).slice(0, MOST_RESULTS);
   const more = (step.results?.length ?? 0) - results.length + (step.results_more ?? 0);
-  const drawn = (trace) => {
+  const drawn = (trace, called) => {
     const at = results.findIndex((each) => each.trace_id === trace);
-    return at < 0 ? undefined : html`<li key=${trace}><${Result} name=${name} result=${results[at]} opened=${at < OPEN_AT_ONCE} upto=${step.seq} then=${step.decisions?.findLast((each) => each.trace_id === trace)} /></li>`;
+    return at < 0 ? undefined : html`<li key=${trace}><${Result} name=${name} result=${results[at]} opened=${at < OPEN_AT_ONCE} upto=${step.seq} called=${called} then=${step.decisions?.findLast((each) => each.trace_id === trace)} /></li>`;
   };
   return html`<div class="step">
-    <div class="title"><h2>Step ${count(step.index + 1)} <small>of ${count(total)}</small></h2>
+    <div class="title"><h2>Step ${count(step.number ?? step.index + 1)} <small>of ${count(total)}</small></h2>
       <p class="quiet">${heading(step)}</p>
       ${step.id && html`<a class="button small" href=${to.request(name, step.id)}>The whole request${step.size ? html` <small>${bytes(step.size)}</small>` : ""}</a>`}</div>
     ${step.rewritten && html`<${Rewritten} step=${step} />`}

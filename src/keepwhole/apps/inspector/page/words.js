@@ -35,7 +35,7 @@ const Returned = ({ name, part, whole }) => {
     <summary><b>${oneLine(part.tool)}</b> <code>${oneLine(subject(part.arguments)).slice(0, 200)}</code>${part.is_error ? html` <b class="badge bad">error</b>` : ""}<${Rule} part=${part} /> <${Shrunk} part=${part} /></summary>
     ${open && html`<${Text} part=${part} label="this result" whole=${whole} />
       ${part.was && html`<div class="was"><h4>In the request before <small>${many(part.was.chars, "character")}</small></h4><${Text} part=${part.was} label="what it was" /></div>`}
-      ${part.trace_id && html`<p class="more"><a href=${to.result(name, part.trace_id)}>The whole result</a>${part.step !== null ? html` · <a href=${to.step(name, part.step)}>step ${part.step + 1}</a>` : ""}</p>`}`}</details>`;
+      ${part.trace_id && html`<p class="more"><a href=${to.result(name, part.trace_id)}>The whole result</a>${Number.isInteger(part.step) ? html` · <a href=${to.step(name, part.step)}>step ${part.number ?? part.step + 1}</a>` : ""}</p>`}`}</details>`;
 };
 
 export const Part = ({ name, part, whole }) => {
