@@ -31,7 +31,7 @@ Invariants:
 - Policies see tokens by the counter of the replay, so that all of them decide by the same sizes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
@@ -66,10 +66,12 @@ def replay(
     window: int = WINDOW,
     tail: bool = False,
     tools: int = 0,
+    on_message: Callable[[int], None] | None = None,
 ) -> Outcome:
     """Return what `policy` would have done to a run; with `tail` also what recall at the tail would have appended.
 
-    `tools` are the tokens of the recall tools where they are offered.
+    `tools` are the tokens of the recall tools where they are offered. `on_message` is told how many messages are done;
+    it may raise to give up.
     """
     max_loss = policy.settings.max_loss if isinstance(policy, Auto) else CAREFUL.max_loss
     front = SentMessages(facts, window, tools, max_loss)
@@ -78,12 +80,19 @@ def replay(
         if message.role == "assistant":
             state.request(index)
         state.add(index)
+        if on_message is not None:
+            on_message(index + 1)
     return state.outcome()
 
 
-def replay_unchanged(facts: RunFacts, profile: Profile = DEFAULT, window: int = WINDOW) -> Outcome:
+def replay_unchanged(
+    facts: RunFacts,
+    profile: Profile = DEFAULT,
+    window: int = WINDOW,
+    on_message: Callable[[int], None] | None = None,
+) -> Outcome:
     """Return the outcome of sending everything: the baseline of all policies."""
-    return replay(facts, Everything(), profile, window)
+    return replay(facts, Everything(), profile, window, on_message=on_message)
 
 
 class _Replay:

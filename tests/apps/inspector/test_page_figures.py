@@ -59,7 +59,7 @@ def test_the_first_content_of_2000_steps_is_small(look: Look) -> None:
     one = look()
     one.context.new_cdp_session(one.tab).send("Network.setCacheDisabled", {"cacheDisabled": True})
     one.tab.add_init_script(FIRST)
-    tab = one.see("/session/long-haul/step/1000", ".row .what")
+    tab = one.see("/session/long-haul/step/1001", ".row .what")
     asked = tab.evaluate(ASKED)
     assert len(asked) <= MOST_REQUESTS, " ".join(each["name"].split("/", 3)[3] for each in asked)
     assert len(asked) >= 4  # the markup, the style, the code, the steps
@@ -68,7 +68,7 @@ def test_the_first_content_of_2000_steps_is_small(look: Look) -> None:
 
 @pytest.mark.torture
 def test_scrolling_2000_steps_from_end_to_end_stays_light(look: Look) -> None:
-    tab = look().see("/session/long-haul/step/3", ".row .what")
+    tab = look().see("/session/long-haul/step/4", ".row .what")
     tab.wait_for_timeout(500)
     for _ in range(3):
         walk = tab.evaluate(WALK)
@@ -85,7 +85,7 @@ def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> No
     one.tab.add_init_script(FIRST)
     times: dict[str, list[float]] = {"page": [], "empty": []}
     for _ in range(ROUNDS):
-        one.see("/session/long-haul/step/1000", ".row .what")
+        one.see("/session/long-haul/step/1001", ".row .what")
         times["page"].append(one.tab.evaluate("window.first"))
         one.tab.goto(f"{one.fake.url}/empty")
         until(one.tab, "performance.getEntriesByName('first-contentful-paint').length")
@@ -98,7 +98,7 @@ def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> No
 @pytest.mark.parametrize(
     ("route", "until_there"),
     [
-        ("/session/fix-the-router/step/60", ".pair .text"),
+        ("/session/fix-the-router/step/61", ".pair .text"),
         *(
             pytest.param(*one, marks=pytest.mark.torture)
             for one in (

@@ -20,7 +20,7 @@ SINKS = re.compile(
 )
 ROUTES = {
     "": ".row.chosen",
-    "/step/1": ".pair .text",
+    "/step/2": ".pair .text",
     "/results": "table.results",
     "/result/t1-0": ".line-row code",
     "/request/r1": "pre.body",
@@ -72,7 +72,7 @@ def test_hostile_text_never_runs_whatever_is_clicked(look: Look) -> None:
     one = look(1600)
     one.fake.add_hostile()
     name = next(iter(one.fake.hostile))
-    tab = one.see(f"/session/{quote(name, safe='')}/step/1", ".pair .text")
+    tab = one.see(f"/session/{quote(name, safe='')}/step/2", ".pair .text")
     for control in tab.locator("button:visible, summary:visible").all():
         control.click(timeout=2_000)
         tab.keyboard.press("Escape") if tab.locator("dialog[open]").count() else None

@@ -23,7 +23,7 @@ def test_a_new_step_shows_at_the_end_when_one_is_at_the_end(look: Look) -> None:
 
 def test_a_new_step_moves_nothing_when_one_looks_elsewhere(look: Look) -> None:
     one = look()
-    tab = one.see("/session/fix-the-router/step/40", "#step-40.chosen .what")
+    tab = one.see("/session/fix-the-router/step/41", "#step-40.chosen .what")
     tab.wait_for_selector(".line.connected")
     before = tab.evaluate(TOP)
     one.fake.hear_of_steps("fix-the-router", 3)
@@ -59,7 +59,7 @@ def test_what_arrives_is_shown_before_its_step(look: Look) -> None:
 
 def test_a_lost_connection_is_shown_and_missed_steps_appear_after_it(look: Look) -> None:
     one = look()
-    tab = one.see("/session/fix-the-router/step/40", "#step-40.chosen .what")
+    tab = one.see("/session/fix-the-router/step/41", "#step-40.chosen .what")
     tab.wait_for_selector(".line.connected")
     one.fake.refuse_live = True
     one.fake.hang_up()
@@ -75,7 +75,7 @@ def test_a_lost_connection_is_shown_and_missed_steps_appear_after_it(look: Look)
 
 def test_reload_keeps_the_place(look: Look) -> None:
     one = look()
-    tab = one.see("/session/long-haul/step/1234", "#step-1234.chosen .what")
+    tab = one.see("/session/long-haul/step/1235", "#step-1234.chosen .what")
     tab.keyboard.press("j")
     tab.wait_for_selector("#step-1235.chosen")
     tab.reload()
@@ -92,7 +92,7 @@ def test_reload_keeps_the_place(look: Look) -> None:
 
 
 def test_steps_are_walked_with_the_keyboard(look: Look) -> None:
-    tab = look().see("/session/fix-the-router/step/40", "#step-40.chosen .what")
+    tab = look().see("/session/fix-the-router/step/41", "#step-40.chosen .what")
     for key, index in (("j", 41), ("ArrowDown", 42), ("k", 41), ("ArrowUp", 40), ("Home", 0), ("End", 147)):
         tab.keyboard.press(key)
         tab.wait_for_selector(f"#step-{index}.chosen")
@@ -105,7 +105,7 @@ def test_steps_are_walked_with_the_keyboard(look: Look) -> None:
 
 def test_help_opens_and_closes_and_escape_leads_up(look: Look) -> None:
     one = look()
-    tab = one.see("/session/fix-the-router/step/40", "#step-40.chosen .what")
+    tab = one.see("/session/fix-the-router/step/41", "#step-40.chosen .what")
     tab.keyboard.press("?")
     tab.wait_for_selector("dialog[open]")
     tab.keyboard.press("j")

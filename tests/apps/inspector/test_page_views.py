@@ -12,7 +12,7 @@ Look = Callable[..., Any]
 WIDTHS = [(1600, "light"), (1024, "light"), (360, "dark")]
 ROUTES = {
     "/": "table.sessions",
-    "/session/fix-the-router/step/60": ".detail .pair, .detail .step",
+    "/session/fix-the-router/step/61": ".detail .pair, .detail .step",
     "/session/fix-the-router/results": "table.results",
     "/session/fix-the-router/result/giant": ".line-row code",
     "/session/fix-the-router/request/r3": "pre.body",
@@ -83,14 +83,14 @@ def test_the_indicator_is_there_in_every_view_of_a_session_with_its_marks_explai
 
 
 def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) -> None:
-    tab = look(1600).see("/session/fix-the-router/step/64", ".pair .seen")
+    tab = look(1600).see("/session/fix-the-router/step/65", ".pair .seen")
     assert tab.locator(".step h2").inner_text() == "Step 65 of 148"
     assert "FAILED" in tab.get_by_role("region", name="Canonical").inner_text()
     seen = tab.get_by_role("region", name="What the model saw")
     assert "left out · 412 lines, 31,400 characters" in seen.inner_text()
     assert seen.locator(".segment.notice pre").count() == 1
     assert "tokens" in tab.locator(".rule").first.inner_text()
-    tab.goto(tab.url.replace("/step/64", "/step/60"))
+    tab.goto(tab.url.replace("/step/65", "/step/61"))
     tab.wait_for_selector(".note.turn")
     assert "21,000 tokens had to be read anew" in tab.locator(".note.turn").inner_text()
     assert "4 results · −17k tokens" in tab.locator(".decisions").inner_text()
@@ -99,14 +99,14 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
 
 
 def test_a_result_that_was_cut_after_its_step_is_shown_as_it_was_then_and_says_so(look: Look) -> None:
-    tab = look(1600).see("/session/fix-the-router/step/70", ".pair")
+    tab = look(1600).see("/session/fix-the-router/step/71", ".pair")
     assert "here whole, later" in tab.locator(".rule").first.inner_text()
     tab.get_by_text("The same, whole.").first.wait_for()
 
 
 def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:
     one = look(1600)
-    tab = one.see("/session/fix-the-router/step/64", ".pair .seen")
+    tab = one.see("/session/fix-the-router/step/65", ".pair .seen")
     tab.get_by_role("button", name="Pin").first.click()
     tab.get_by_text("Pinned: never cut").wait_for()
     tab.get_by_role("button", name="Show whole again").first.click()
@@ -115,7 +115,7 @@ def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:
 
 
 def test_the_chart_is_the_scrubber(look: Look) -> None:
-    tab = look().see("/session/long-haul/step/5", ".row.chosen")
+    tab = look().see("/session/long-haul/step/6", ".row.chosen")
     slider = tab.get_by_role("slider", name="Step")
     box = slider.bounding_box() or {}
     tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
@@ -268,7 +268,7 @@ def test_what_is_broken_can_be_tried_again(look: Look) -> None:
 def test_a_slow_answer_shows_where_it_will_be_and_nothing_jumps(look: Look) -> None:
     one = look()
     one.fake.delay = 0.6
-    tab = one.see("/session/fix-the-router/step/3", ".skeleton")
+    tab = one.see("/session/fix-the-router/step/4", ".skeleton")
     before = tab.locator("header").bounding_box()
     tab.wait_for_selector(".indicator .mark")
     after = tab.locator("header").bounding_box()

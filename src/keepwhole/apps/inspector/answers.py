@@ -112,11 +112,6 @@ def story(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     return services.stories.tell(asked.session, asked.id, asked.query)
 
 
-def try_settings(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
-    """The figures that other settings would have given."""
-    return services.what_if.compare(asked.session, asked.given)
-
-
 def verify(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """Verify a session byte by byte."""
     return health.verify_session(services.record, asked.session)

@@ -62,7 +62,8 @@ def _export(services: InspectorServices, name: str, wanted: ExportRequest) -> Fi
         made.add(step)
     about = {"name": name, "version": VERSION, "made_at": round(time.time() * 1000), "first": wanted.first}
     is_part = len(steps) < len(timeline.steps)
-    own = {"steps": len(steps), "course": None} if is_part else {"steps": len(steps)}
+    own = {"steps": len(steps), "course": None, "tour": None} if is_part else {"steps": len(steps)}
+    about["total"] = len(timeline.steps)
     return {**about, "last": wanted.first + len(steps) - 1, "summary": {**summary, **own}, **made.fields()}
 
 

@@ -22,7 +22,7 @@ from keepwhole.store.protocol import SessionInfo, Store, body_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.store.requests import Requests
 
-_TIMELINES, _READERS, _BODIES = 32, 8, 4
+_TIMELINES, _READERS, _BODIES, _CHAINS = 32, 8, 4, 2
 _FRESH = 0.25
 """Seconds for which a session that was found is assumed to exist still."""
 _K = TypeVar("_K")
@@ -51,6 +51,9 @@ class Record:
         self._timelines: OrderedDict[str, Timeline] = OrderedDict()
         self._readers: OrderedDict[tuple[str, int, str], _OpenBody] = OrderedDict()
         self._bodies: OrderedDict[tuple[str, int, str], bytes] = OrderedDict()
+        self._chains: OrderedDict[tuple[str, int], Requests] = OrderedDict()
+        """The readers of requests, which know the pieces of the last few: going from one to the next takes one step."""
+        self._chain_lock = threading.Lock()
 
     @property
     def location(self) -> str:
@@ -139,10 +142,14 @@ class Record:
             row = self.store.newest(name, "request", trace_id)
             if row is None:
                 raise NotFound(f"Session `{name[:80]}` has no request `{trace_id[:80]}`.")
-            body = Requests(self.store, name).body(row)
+            with self._chain_lock:
+                body = self._chain(name, timeline.generation).body(row)
             with self._lock:
                 body = _cache(self._bodies, key, body, _BODIES)
         return body
+
+    def _chain(self, name: str, generation: int) -> Requests:
+        return _cache(self._chains, (name, generation), Requests(self.store, name), _CHAINS)
 
     def response_body(self, name: str, trace_id: str) -> bytes:
         """The response to a request exactly as it was received."""

@@ -14,7 +14,7 @@ from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 
 Answer: TypeAlias = Callable[[InspectorServices, PageRequest], Mapping[str, Any]]
-Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "image", "raw_request", "export", "live"]
+Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "image", "raw_request", "export", "play", "live"]
 """Answers that the server writes itself: they are not JSON."""
 
 
@@ -56,7 +56,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", _Q + "/messages", Rule.READ, answers.request_messages, is_compressed=True),
     Route("GET", _Q + "/answer", Rule.READ, answers.answer_messages, is_compressed=True),
     Route("GET", _Q + "/story", Rule.READ, answers.story, is_compressed=True),
-    Route("POST", _S + "/play", Rule.CHANGE, answers.try_settings),
+    Route("POST", _S + "/play", Rule.CHANGE, "play"),
     Route("POST", _S + "/verify", Rule.CHANGE, answers.verify),
     Route("POST", _R + "/pin", Rule.CHANGE, answers.pin),
     Route("POST", _R + "/undo", Rule.CHANGE, answers.undo),

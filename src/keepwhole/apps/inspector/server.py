@@ -6,6 +6,7 @@ Must not know: what the answers say of the record.
 
 import asyncio
 import gzip
+import threading
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
@@ -14,7 +15,7 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
-from keepwhole.apps.inspector import export, headers, raw, shapes
+from keepwhole.apps.inspector import export, headers, raw, shapes, what_if
 from keepwhole.apps.inspector.access import PageGuard
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.export import ExportRequest
@@ -23,7 +24,7 @@ from keepwhole.apps.inspector.images import is_displayed
 from keepwhole.apps.inspector.live import Live
 from keepwhole.apps.inspector.routes import Route, find_route
 from keepwhole.apps.inspector.services import InspectorServices
-from keepwhole.apps.inspector.what_if import NotEnoughRecorded
+from keepwhole.apps.inspector.what_if import NotEnoughRecorded, Stopped
 from keepwhole.apps.listener import Address, usage_error_if_taken
 from keepwhole.apps.proxy.connection import BodyTooLarge, ClientGone, Connection, Connections, read_body, write
 from keepwhole.errors import KeepwholeError, NotFound, StoreError, UsageError
@@ -32,6 +33,7 @@ _BODY = 65_536
 _COMPRESSED_FROM = 2_048
 _MOST_CONNECTIONS = 64
 _STOP_WITHIN = 2.0
+_HEARTBEAT = 0.5
 _JSON = CIMultiDict({**headers.ALWAYS, "Content-Type": "application/json"})
 
 
@@ -148,6 +150,45 @@ class Inspector:
         name = f"keepwhole-{asked.session}.{'html' if is_html else 'json'}"
         return web.Response(body=data, headers={**headers.ALWAYS, **headers.attachment(name)})
 
+    async def _play(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
+        """Compare settings; each line of the answer is a report, the last one is the outcome or what went wrong.
+
+        The page gives up by closing the connection.
+        """
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        is_gone = threading.Event()
+
+        def report(share: float, words: str) -> None:
+            if is_gone.is_set():
+                raise Stopped
+            loop.call_soon_threadsafe(lines.put_nowait, {"share": share, "words": words})
+
+        what_if.settings_to_try(self.services.record.settings, asked.given)  # a wrong choice is refused at once
+        working = asyncio.create_task(asyncio.to_thread(self._compare, asked, report))
+        working.add_done_callback(lambda task: lines.put_nowait({} if task.cancelled() else task.result()))
+        answer = web.StreamResponse(headers={**headers.ALWAYS, "Content-Type": "application/x-ndjson"})
+        await answer.prepare(request)
+        try:
+            while not working.done() or not lines.empty():
+                line = await _next_line(lines)
+                await write(answer, request, msgspec.json.encode(line) + b"\n")
+                if "outcome" in line or "error" in line:
+                    break
+        except (ClientGone, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            is_gone.set()
+        return answer
+
+    def _compare(self, asked: PageRequest, report: Callable[[float, str], None]) -> dict[str, Any]:
+        try:
+            return {"outcome": self.services.what_if.compare(asked.session, asked.given, report)}
+        except Stopped:
+            return {"error": "Stopped.", "status": 409}
+        except KeepwholeError as error:
+            return {"error": str(error), "status": _status(error)}
+
     async def _live(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
         name = asked.query.get("session") or None
         last = request.headers.get("last-event-id") or asked.query.get("after", "")
@@ -184,6 +225,18 @@ async def start_inspector(
         await inspector.live.close()
         await runner.cleanup()
         services.close()
+
+
+async def _next_line(lines: "asyncio.Queue[dict[str, Any]]") -> dict[str, Any]:
+    """The newest report, or the outcome; an empty one now and then, so that a page that left is noticed."""
+    try:
+        async with asyncio.timeout(_HEARTBEAT):
+            line = await lines.get()
+    except TimeoutError:
+        return {}
+    while "outcome" not in line and "error" not in line and not lines.empty():
+        line = lines.get_nowait()
+    return line
 
 
 def _route(request: web.BaseRequest) -> tuple[Route, tuple[str, ...]]:

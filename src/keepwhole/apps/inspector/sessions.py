@@ -14,6 +14,7 @@ from keepwhole.apps import request_figures
 from keepwhole.apps.inspector import shapes, window
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
+from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
 from keepwhole.apps.kept_words import count_kept
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.canonical.utf8 import showable
@@ -96,6 +97,7 @@ class Sessions:
                 "branches": _branches(timeline),
                 "shadow": _shadow(timeline),
                 "notes": _notes(timeline),
+                "tour": tour_of(timeline) if info.agent == SAMPLE_AGENT else None,
             }
 
     def _indicator(self, timeline: Timeline, newest: TimelineStep | None, model: str) -> dict[str, Any] | None:
@@ -130,7 +132,7 @@ def window_history(timeline: Timeline) -> dict[str, list[Any]]:
     points = _points_of_requests(timeline) or _points_of_results(timeline)
     size = -(-len(points) // _POINTS) or 1
     thinned = [_merge_points(points[at : at + size]) for at in range(0, len(points), size)]
-    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index")
+    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index", "ms")
     return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
 
 
@@ -143,7 +145,8 @@ def _points_of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
             cached = response.cached if response is not None else None
             rewritten = shapes.rewrite_of(step) is not None
             tokens = (request.tokens_whole, request.tokens_sent, cached, request.predicted)
-            found.append((step.seq, *tokens, rewritten, step.index))
+            took = response.total_ms if response is not None else None
+            found.append((step.seq, *tokens, rewritten, step.index, took))
     return found
 
 
@@ -155,14 +158,16 @@ def _points_of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
         for kept in step.results:
             whole += kept.facts.chars
             sent += kept.decisions[0].shown_chars if kept.decisions else kept.facts.chars
-        found.append((step.seq, estimate_from_length(whole), estimate_from_length(sent), None, None, False, step.index))
+        tokens = estimate_from_length(whole), estimate_from_length(sent)
+        found.append((step.seq, *tokens, None, None, False, step.index, None))
     return found
 
 
 def _merge_points(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """One point for several: the last one, with the position of a rewrite among them."""
+    """One point for several: the last one, with the position of a rewrite among them and the longest time."""
     rewritten = next((point for point in points if point[5]), None)
-    return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6])
+    took = max((point[7] for point in points if point[7] is not None), default=None)
+    return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6], took)
 
 
 def _main_branch(timeline: Timeline) -> str:

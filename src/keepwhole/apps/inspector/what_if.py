@@ -8,7 +8,7 @@ import inspect
 import threading
 from ast import AnnAssign, ClassDef, Constant, Expr, Name, parse
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from textwrap import dedent
 from typing import Any, NamedTuple, cast
@@ -40,13 +40,41 @@ EVERYTHING = "everything"
 _TRUNCATION = ("inline_limit", "head_ratio")
 _CHOICES = {"auto.arguments": ("off", "old")}
 """The settings that are one of a few words; all others are numbers."""
-_MOST = 8_000_000
+_MOST = 64_000_000
 """Characters of results up to which a session is replayed while somebody waits."""
+_TICK = 25
+"""Messages between two reports."""
 _CACHED = 2
 
 
 class NotEnoughRecorded(KeepwholeError):
     """Too little of a session is recorded to replay it, or too much to do so while somebody waits."""
+
+
+class Stopped(Exception):
+    """Nobody waits for the figures any more."""
+
+
+class Progress:
+    """How far a comparison is, in words and as a share. A step of it is one replay, or reading the session."""
+
+    def __init__(self, report: Callable[[float, str], None], steps: int) -> None:
+        self._report, self._steps, self._done = report, steps, 0
+
+    def begin(self, words: str, total: int = 0) -> Callable[[int], None]:
+        """Begin the next step; the function that is returned takes how much of it is done."""
+        before, self._done = self._done, self._done + 1
+        self._report(before / self._steps, words)
+
+        def tick(done: int) -> None:
+            if done % _TICK == 0:
+                self._report((before + done / max(total, 1)) / self._steps, words)
+
+        return tick
+
+
+def _report_nothing(share: float, words: str) -> None:
+    """For callers that wait without a report."""
 
 
 class _ReplayedSession(NamedTuple):
@@ -67,27 +95,40 @@ class WhatIf:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, int], _ReplayedSession] = OrderedDict()
 
-    def compare(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The figures of a session under the current settings and under those asked for."""
+    def compare(
+        self, name: str, asked: Mapping[str, Any], report: Callable[[float, str], None] = _report_nothing
+    ) -> dict[str, Any]:
+        """The figures of a session under the current settings and under those asked for.
+
+        `report` is told how far it is; it may raise `Stopped`, then nothing of the unfinished replay is kept.
+        """
         now = self._record.settings
         wanted = settings_to_try(now, asked)
-        with self._lock:
-            replayed, notes = self._replay_session(name)
-            before, after = (_figures(replayed, settings) for settings in (now, wanted))
+        progress = Progress(report, 5)
+        progress.begin("waiting for another comparison")
+        while not self._lock.acquire(timeout=0.2):
+            report(0.0, "waiting for another comparison")
+        try:
+            replayed, notes = self._replay_session(name, progress)
+            before = _figures(replayed, now, progress)
+            after = _figures(replayed, wanted, progress)
+        finally:
+            self._lock.release()
         return {"before": before, "after": after, "yaml": as_yaml(wanted), "notes": notes}
 
-    def _replay_session(self, name: str) -> tuple[_ReplayedSession, list[str]]:
+    def _replay_session(self, name: str, progress: Progress) -> tuple[_ReplayedSession, list[str]]:
+        progress.begin("reading the session")
         timeline = self._record.timeline(name)
         run, notes = run_of_session(self._record, timeline)
         key = name, timeline.seq
         replayed = self._known.get(key)
+        tick = progress.begin("sending everything", len(run.messages))
         if replayed is None:
             model = str(run.meta.get("model", ""))
             profile = profile_for(model, self._record.settings.models)
             measured = RunFacts(run, Frequency([run]), images=profile.images)
-            replayed = _ReplayedSession(
-                measured, replay_unchanged(measured, profile, profile.window), profile, model, {}
-            )
+            full = replay_unchanged(measured, profile, profile.window, tick)
+            replayed = _ReplayedSession(measured, full, profile, model, {})
             self._known[key] = replayed
             while len(self._known) > _CACHED:
                 self._known.popitem(last=False)
@@ -141,9 +182,10 @@ def _messages(record: Record, name: str, result: Any) -> Iterator[dict[str, Any]
     yield {"role": "tool", "tool_call_id": result.trace_id, "content": text}
 
 
-def _figures(replayed: _ReplayedSession, settings: Settings) -> dict[str, Any]:
+def _figures(replayed: _ReplayedSession, settings: Settings, progress: Progress) -> dict[str, Any]:
     """The figures of a session under one choice of settings."""
     name = settings.policy if settings.mode != "off" else EVERYTHING
+    tick = progress.begin(_named(name, settings), len(replayed.measured.run.messages))
     key = f"{name} {settings.auto!r} {settings.truncation!r}"
     outcome = replayed.outcomes.get(key)
     if outcome is None:
@@ -151,13 +193,14 @@ def _figures(replayed: _ReplayedSession, settings: Settings) -> dict[str, Any]:
         if name != EVERYTHING:
             policy = policy_named(name, auto=settings.auto, truncation=settings.truncation)
             profile, tools = replayed.profile, OFFERED_TOKENS if name in BUILT_IN else 0
-            outcome = replay(replayed.measured, policy, profile, profile.window, tools=tools)
+            outcome = replay(replayed.measured, policy, profile, profile.window, tools=tools, on_message=tick)
         replayed.outcomes[key] = outcome
     price = price_of(replayed.profile, input_price(replayed.model))
     row = summarize([ComparedRun(outcome, replayed.full)], price, {}, replayed.profile.window)
     total, whole = (sum(request.total for request in one.requests) for one in (outcome, replayed.full))
     return {
         "policy": name,
+        "name": _named(name, settings),
         "tokens": total,
         "tokens_whole": whole,
         "cost": row.cost.prefix.value,
@@ -168,6 +211,14 @@ def _figures(replayed: _ReplayedSession, settings: Settings) -> dict[str, Any]:
         "rewrites": outcome.rewrites,
         "compaction_step": outcome.first_compaction,
     }
+
+
+def _named(policy: str, settings: Settings) -> str:
+    """A policy with what sets it apart: its preset, and whether settings of it were changed."""
+    if policy != "auto":
+        return policy
+    is_changed = settings.auto != PRESETS[settings.preset]
+    return f"auto, {settings.preset}{' with changes' if is_changed else ''}"
 
 
 def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:

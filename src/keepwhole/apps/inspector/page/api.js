@@ -74,6 +74,29 @@ export const post = (address, body = {}) =>
     body: JSON.stringify(body),
   });
 
+// An answer of lines: reports, then the outcome. Stopping it tells the server to give up.
+export const postLines = async (address, body, heard, signal) => {
+  let response;
+  try {
+    response = await fetch(address, { method: "POST", credentials: "same-origin", signal, headers: { "content-type": "application/json", "x-keepwhole-inspector": "1" }, body: JSON.stringify(body) });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Trouble(CLOSED, 0);
+  }
+  if (!response.ok) return answered(response);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let held = "", { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
+    const lines = (held + value).split("\n");
+    held = lines.pop();
+    for (const line of lines.filter(Boolean).map((each) => JSON.parse(each))) {
+      if (line.error) throw new Trouble(line.error, line.status);
+      if (line.outcome) return line.outcome;
+      if (line.words) heard(line);
+    }
+  }
+  throw new Trouble(CLOSED, 0);
+};
+
 // The token comes once, in the part of the address that is never sent, and is out of the address before anything else.
 export const enter = async () => {
   const given = location.hash;

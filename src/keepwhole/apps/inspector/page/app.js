@@ -135,7 +135,7 @@ const Header = ({ route, session }) => {
   </header>`;
 };
 
-const KEYS = [["j k ↓ ↑", "Next, previous step"], ["Home End", "First, last step"], ["Enter", "Into the step"], ["/", "Search"], ["Esc", "Back"], ["?", "These keys"]];
+const KEYS = [["j k ↓ ↑", "Next, previous step"], ["Home End", "First, last step"], ["Enter", "Into the step"], ["n", "Next gap of a result"], ["/", "Search"], ["Esc", "Back"], ["?", "These keys"]];
 const Help = () => html`<dialog id="help" aria-labelledby="keys"><h2 id="keys">Keys</h2>
   <dl>${KEYS.map(([keys, words]) => html`<div key=${keys}><dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd></div>`)}</dl>
   <form method="dialog"><button type="button" onClick=${() => document.getElementById("help").close()}>Close</button></form></dialog>`;
@@ -184,6 +184,8 @@ const App = () => {
       else back(route);
       return true;
     }
+    const gap = key === "n" && document.querySelector(".gaps button");
+    if (gap) return gap.click() ?? true;
     const search = key === "/" && document.querySelector("[data-search]");
     if (search) search.focus();
     return Boolean(search);

@@ -1,6 +1,6 @@
 // What another policy would have done to this session, beside what was done.
-import { html, useState } from "./vendor/preact.js";
-import { path, post } from "./api.js";
+import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { path, postLines } from "./api.js";
 import { Broken, Copy, Skeleton, Words, count, money, oneLine, share, short, useAnswer, visible } from "./parts.js";
 
 // Settings of one map share their words: one explanation, an input for each member.
@@ -54,7 +54,7 @@ const changed = (name, before, after) => {
   if (Math.abs(by) < 0.5) return "the same";
   return `${by < 0 ? "−" : "+"}${Math.abs(by).toFixed(0)} ${name === "evidence" ? "points" : "%"}`;
 };
-const Compared = ({ side, name, value, most, words }) => html`<div class="compared"><span>${side}</span><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="100" height="8" /><rect class=${side} width=${sized(name, value, most)} height="8" /></svg><b>${words}</b></div>`;
+const Compared = ({ side, name, value, most, words }) => html`<div class="compared"><span>${side}</span>${name === "compaction_step" && !Number.isFinite(value) ? html`<span></span>` : html`<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="100" height="8" /><rect class=${side} width=${sized(name, value, most)} height="8" /></svg>`}<b>${words}</b></div>`;
 const Figure = ({ name, label, words, before, after, more }) => {
   const most = Math.max(before ?? 0, after ?? 0);
   const better = before === after ? "" : (after < before) !== more ? "better" : "worse";
@@ -62,14 +62,14 @@ const Figure = ({ name, label, words, before, after, more }) => {
     <${Compared} side="before" name=${name} value=${before} most=${most} words=${words(before)} /><${Compared} side="after" name=${name} value=${after} most=${most} words=${words(after)} /></section>`;
 };
 
-const Outcome = ({ outcome }) => html`<div class="outcome" aria-live="polite"><p class="quiet">Before: ${oneLine(outcome.before.policy)} · after: ${oneLine(outcome.after.policy)}</p>
+const Outcome = ({ outcome }) => html`<div class="outcome" aria-live="polite"><p class="quiet">Before: ${oneLine(outcome.before.name ?? outcome.before.policy)} · after: ${oneLine(outcome.after.name ?? outcome.after.policy)}</p>
   <div class="figures">${FIGURES.filter(([name]) => outcome.before[name] !== undefined && !(name === (outcome.before.dollars === null ? "dollars" : "cost"))).map(([name, label, words, more]) => html`<${Figure} key=${name} name=${name} label=${label} words=${words} more=${more} before=${outcome.before[name]} after=${outcome.after[name]} />`)}</div>
   ${outcome.notes?.map((note, at) => html`<p key=${at} class="note"><${Words} text=${note} /></p>`)}
   ${outcome.yaml && html`<div class="head"><h3>Settings that do this</h3><${Copy} text=${outcome.yaml} label="Copy YAML" /></div><pre class="body" tabindex="0" aria-label="Settings as YAML">${visible(outcome.yaml)}</pre>`}</div>`;
 
 const Form = ({ known, run, busy }) => {
   const [policy, setPolicy] = useState(known.now?.policy ?? known.policies[0]);
-  const [preset, setPreset] = useState(known.now?.preset ?? "");
+  const [preset, setPreset] = useState("");
   const [settings, setSettings] = useState({});
   const own = known.settings.filter((one) => one.key.startsWith(`${policy}.`));
   const change = (key, value) => setSettings((old) => ({ ...old, [key]: value }));
@@ -80,20 +80,30 @@ const Form = ({ known, run, busy }) => {
   };
   return html`<form class="settings" onSubmit=${submit}>
     <div class="field"><label for="policy">Policy</label><select id="policy" value=${policy} onChange=${(event) => setPolicy(event.target.value)}>${[...new Set(known.policies)].map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
-    <div class="field"><label for="preset">Preset</label><select id="preset" value=${preset} onChange=${(event) => setPreset(event.target.value)}><option value="">as it is</option>${known.presets.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
+    <div class="field"><label for="preset">Preset</label><select id="preset" value=${preset} onChange=${(event) => setPreset(event.target.value)}><option value="">${known.now?.preset ? `${oneLine(known.now.preset)} (now)` : "as it is"}</option>${known.presets.filter((each) => each !== known.now?.preset).map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
     <p><button type="submit" class="main" disabled=${busy}>${busy ? "Replaying …" : "Replay this session"}</button></p>
     ${own.length > 0 && html`<fieldset><legend>Settings of ${oneLine(policy)}</legend>${grouped(own).map(([name, members]) => html`<${Group} key=${name} name=${name} members=${members} settings=${settings} change=${change} />`)}</fieldset>`}</form>`;
 };
 
+const Working = ({ state, stop }) => html`<div class="working" role="status"><p>${oneLine(state.words ?? "Starting")} …</p><progress max="1" value=${state.share ?? 0} aria-label="Replayed"></progress> <button type="button" class="small" onClick=${stop}>Stop</button></div>`;
+
 export default ({ route }) => {
   const { answer, error, again } = useAnswer("api/policies");
   const [state, setState] = useState({});
+  const stopping = useRef(null);
+  const stop = () => { stopping.current?.abort(); setState((old) => ({ outcome: old.outcome, stopped: true })); };
+  useEffect(() => () => stopping.current?.abort(), []);
   const run = (choice) => {
-    setState((old) => ({ ...old, busy: true, error: null }));
-    post(`${path.session(route.name)}/play`, choice).then((outcome) => setState({ outcome }), (trouble) => setState({ error: trouble }));
+    stopping.current = new AbortController();
+    setState((old) => ({ outcome: old.outcome, busy: true }));
+    postLines(`${path.session(route.name)}/play`, choice, ({ share: done, words }) => setState((old) => ({ ...old, share: done, words })), stopping.current.signal).then(
+      (outcome) => setState({ outcome }),
+      (trouble) => trouble.name !== "AbortError" && setState({ error: trouble }),
+    );
   };
-  return html`<div class="wide play"><h1>Policy play</h1><p class="lead">Change the settings; this session's own record is replayed with them. Nothing on record changes.</p>
+  return html`<div class="wide play"><h1>What if?</h1><p class="lead">Change the settings; this session's own record is replayed with them. Nothing on record changes, and no model is asked.</p>
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${8} />` : html`<div class="sides"><${Form} known=${answer} run=${run} busy=${state.busy} />
-      <div aria-busy=${Boolean(state.busy)} class=${state.busy ? "stale" : ""}>${state.error ? html`<${Broken} error=${state.error} />` : state.outcome ? html`<${Outcome} outcome=${state.outcome} />`
+      <div aria-busy=${Boolean(state.busy)}>${state.busy && html`<${Working} state=${state} stop=${stop} />`}${state.stopped && html`<p class="quiet" role="status">Stopped.</p>`}
+        ${state.error ? html`<${Broken} error=${state.error} />` : state.outcome ? html`<div class=${state.busy ? "stale" : ""}><${Outcome} outcome=${state.outcome} /></div>`
         : state.busy ? html`<${Skeleton} rows=${8} />` : html`<p class="quiet hint">Tokens, cost with the provider's cache, evidence and the first compaction show here, before and after.</p>`}</div></div>`}</div>`;
 };

@@ -1,6 +1,6 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
-import { PAGE, get, pageOf, path } from "./api.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
+import { PAGE, get, isSaved, pageOf, path, saved } from "./api.js";
 import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const AFTER_ROWS = 40;
@@ -128,70 +128,6 @@ const reveal = (box, index, where) => {
 };
 const atEnd = (box) => !box || box.scrollTop + box.clientHeight > box.scrollHeight - ROW * 1.5;
 
-// The course of the context window over the steps.
-const HEIGHT = 100;
-// Where each point is: across by step, up by tokens.
-const laid = (course, steps, size) => {
-  const last = Math.max(steps - 1, 1);
-  const n = course.seq.length;
-  const index = course.index ?? course.seq.map((_, at) => Math.round((at * last) / Math.max(n - 1, 1)));
-  const top = Math.max(...course.whole, ...course.sent, size && Math.max(...course.whole) > size * 0.5 ? size : 0, 1) * 1.06;
-  return { index, top, x: (at) => (index[at] / last) * 1000, y: (tokens) => HEIGHT - (tokens / top) * HEIGHT };
-};
-const points = (values, { x, y }) => values.map((value, at) => (value === null || value === undefined ? null : `${x(at).toFixed(1)},${y(value).toFixed(1)}`)).filter(Boolean).join(" ");
-const area = (values, place) => `0,${HEIGHT} ${points(values.map((value) => value ?? 0), place)} ${place.x(values.length - 1).toFixed(1)},${HEIGHT}`;
-const nearest = (index, step) => {
-  let best = 0;
-  for (let at = 1; at < index.length; at++) if (Math.abs(index[at] - step) < Math.abs(index[best] - step)) best = at;
-  return best;
-};
-const told = (course, at, step) => {
-  const cached = course.cached?.[at];
-  return `Step ${step + 1}: ${count(course.whole[at])} tokens whole, ${count(course.sent[at])} sent${cached ? `, ${count(cached)} of them from the cache` : ""}${course.rewritten?.[at] ? ", prefix rewritten" : ""}`;
-};
-
-const Lines = still(({ course, place, size }) => html`
-  ${size && size <= place.top ? html`<line class="limit" x1="0" x2="1000" y1=${place.y(size)} y2=${place.y(size)} />` : ""}
-  ${course.cached?.some(Boolean) && html`<polygon class="cached" points=${area(course.cached, place)} />`}
-  <polyline class="whole" points=${points(course.whole, place)} />
-  <polyline class="sent" points=${points(course.sent, place)} />
-  ${(course.rewritten ?? []).map((yes, at) => yes && html`<line key=${at} class="rewrite" x1=${place.x(at)} x2=${place.x(at)} y1=${HEIGHT - 9} y2=${HEIGHT} />`)}`);
-
-// The course is also the scrubber: point, drag or use the arrows to go to a step.
-const Course = ({ course, steps, size, step, go }) => {
-  const [over, setOver] = useState(null);
-  const box = useRef(null);
-  const place = useMemo(() => course?.seq?.length > 1 && laid(course, steps, size), [course, steps, size]);
-  if (!place) return null;
-  const under = (event) => {
-    const { left, width } = box.current.getBoundingClientRect();
-    return Math.round(Math.min(Math.max((event.clientX - left) / width, 0), 1) * (steps - 1));
-  };
-  const hold = (event) => { event.currentTarget.setPointerCapture(event.pointerId); go(under(event)); };
-  const drag = (event) => { setOver(under(event)); if (event.buttons & 1) go(under(event)); };
-  const keys = { ArrowRight: 1, ArrowLeft: -1, PageUp: -20, PageDown: 20, Home: -steps, End: steps };
-  const press = (event) => {
-    if (!(event.key in keys)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    go(Math.min(Math.max(step + keys[event.key], 0), steps - 1));
-  };
-  const at = nearest(place.index, over ?? step);
-  const x = ((over ?? step) / Math.max(steps - 1, 1)) * 1000;
-  const words = told(course, at, over ?? step);
-  return html`<figure class="course">
-    <div class="plot" ref=${box} role="slider" tabindex="0" aria-label="Step" aria-valuemin="1" aria-valuemax=${steps} aria-valuenow=${step + 1} aria-valuetext=${told(course, nearest(place.index, step), step)}
-      onPointerDown=${hold} onPointerMove=${drag} onPointerLeave=${() => setOver(null)} onKeyDown=${press}>
-      <svg viewBox=${`0 0 1000 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <${Lines} course=${course} place=${place} size=${size} />
-        <line class=${over === null ? "here" : "here over"} x1=${x} x2=${x} y1="0" y2=${HEIGHT} />
-      </svg>
-      <span class="most">${short(place.top / 1.06)}</span>
-    </div>
-    <figcaption><span class="keys"><i class="whole"></i>whole <i class="sent"></i>sent ${course.cached?.some(Boolean) && html`<i class="cached"></i>cached `}<i class="rewrite"></i>prefix rewritten</span><span class="told">${words}</span></figcaption>
-  </figure>`;
-};
-
 const known = (facts) => facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
 const some = (value, words) => (value ? words(value) : null);
 const Facts = still(({ summary }) => {
@@ -215,8 +151,21 @@ const Kin = ({ tree }) => {
   return parts.length ? html`<p class="kin quiet">${parts.map((each, at) => html`${at ? " · " : ""}${each}`)}</p>` : "";
 };
 
-const Heading = ({ name, summary }) => html`<div class="heading"><h1>${oneLine(summary.title || name)}</h1>
-  <p class="quiet">${[summary.title && name, summary.agent, summary.workspace].filter(Boolean).map(oneLine).join(" · ")}</p>${summary.tree && html`<${Kin} tree=${summary.tree} />`}</div>`;
+// Three places of the sample that show what Keepwhole does.
+const Tour = ({ stops, chosen, go }) => html`<p class="tour"><b>Tour</b> ${stops.map((stop, at) => html`<button key=${at} type="button" class="small" aria-pressed=${stop.index === chosen} title=${oneLine(stop.words)} onClick=${() => go(stop.index)}>${at + 1}. ${oneLine(stop.label)}</button> `)}</p>`;
+
+const Export = ({ name, total }) => {
+  const [from, setFrom] = useState("");
+  const [until, setUntil] = useState("");
+  const address = (format) => `${path.session(name)}/export?format=${format}${from ? `&from=${Number(from)}` : ""}${until ? `&to=${Number(until)}` : ""}`;
+  const bound = (label, value, set) => html`<label>${label} <input type="number" min="1" max=${total} value=${value} placeholder=${label === "Step" ? 1 : total} onInput=${(event) => set(event.target.value)} /></label>`;
+  return html`<details class="export"><summary>Export</summary><div class="panel"><p>One file that opens without a server, or the same as JSON. What looks like a key is masked.</p>
+    <p class="acts">${bound("Step", from, setFrom)} ${bound("to", until, setUntil)}</p>
+    <p class="acts"><a class="button small" href=${address("html")} download>HTML</a> <a class="button small" href=${address("json")} download>JSON</a></p></div></details>`;
+};
+
+const Heading = ({ name, summary, total, tour }) => html`<div class="heading"><div class="named"><h1>${oneLine(summary.title || name)}</h1>${!isSaved && html`<${Export} name=${name} total=${total} />`}</div>
+  <p class="quiet">${[summary.title && name, summary.agent, summary.workspace].filter(Boolean).map(oneLine).join(" · ")}</p>${summary.tree && html`<${Kin} tree=${summary.tree} />`}${tour}</div>`;
 
 const Arriving = ({ event }) => html`<p class="arriving"><b>Arriving</b> ${event.canonical ? `${count(event.canonical.chars)} characters kept so far` : ""} <code>${oneLine(event.text).slice(-160)}</code></p>`;
 
@@ -224,11 +173,11 @@ const Session = ({ route, session, summary }) => {
   const { name } = route;
   const box = useRef(null);
   const detail = useRef(null);
-  const [{ Step, Search }, setLater] = useState({});
+  const [{ Step, Search, Course }, setLater] = useState({});
   const [opened, setOpened] = useState(route.step !== undefined && matchMedia("(max-width: 60rem)").matches);
   const steps = useSteps(name);
   const [total, arriving] = useNews(session, steps, summary.steps);
-  const [chosen, setChosen] = useState(Math.min(route.step ?? total - 1, total - 1));
+  const [chosen, setChosen] = useState(Math.min(route.step ?? summary.tour?.[0]?.index ?? total - 1, total - 1));
   const seen = useRef(total);
   const remember = useAddress();
   const choose = (index, where) => {
@@ -245,7 +194,7 @@ const Session = ({ route, session, summary }) => {
   // After the rows are there to be seen: what is first on the screen is first on the wire.
   useEffect(() => {
     if (!step || Step) return undefined;
-    const wait = setTimeout(() => import("./step.js").then(setLater), AFTER_ROWS);
+    const wait = setTimeout(() => Promise.all([import("./step.js"), import("./course.js")]).then(([one, two]) => setLater({ ...one, Course: two.default })), AFTER_ROWS);
     return () => clearTimeout(wait);
   }, [Boolean(step)]);
   useEffect(() => { if (route.step !== undefined && route.step !== chosen) choose(route.step); if (route.step === undefined) setOpened(false); }, [route]);
@@ -270,9 +219,9 @@ const Session = ({ route, session, summary }) => {
   });
   const fresh = total - seen.current;
   return html`<div class=${opened ? "session opened" : "session"}>
-    <div class="above"><${Heading} name=${name} summary=${summary} /><${Facts} summary=${summary} />
+    <div class="above"><${Heading} name=${name} summary=${summary} total=${total} tour=${summary.tour && html`<${Tour} stops=${summary.tour} chosen=${chosen} go=${(index) => { choose(index, "middle"); setOpened(true); }} />`} /><${Facts} summary=${summary} />
       ${summary.notes?.map((note, at) => html`<p key=${at} class="note"><${Words} text=${note} /></p>`)}
-      <${Course} course=${summary.course} steps=${total} size=${summary.window} step=${chosen} go=${(index) => choose(index, "middle")} /></div>
+      ${summary.course?.seq?.length > 1 && html`<div class="course">${Course && html`<${Course} course=${summary.course} steps=${total} size=${summary.window} step=${chosen} go=${(index) => choose(index, "middle")} />`}</div>`}</div>
     <div class="panes">
       <section class="list" aria-label="Timeline"><div class="search" role="search">${Search && html`<${Search} name=${name} />`}</div>
         <${Timeline} steps=${steps} total=${total} chosen=${chosen} choose=${choose} open=${() => setOpened(true)} box=${box} />
@@ -282,7 +231,7 @@ const Session = ({ route, session, summary }) => {
       </section>
       <section class="detail" aria-label="Step" tabindex="-1" ref=${detail}>
         <button type="button" class="back" onClick=${() => { location.hash = to.session(name); setOpened(false); }}>← Steps</button>
-        ${step && Step ? html`<${Step} key=${chosen} step=${step} name=${name} total=${total} />` : html`<${Skeleton} rows=${8} />`}
+        ${step && Step ? html`<${Step} key=${chosen} step=${step} name=${name} total=${saved?.total ?? total} />` : html`<${Skeleton} rows=${8} />`}
       </section>
     </div></div>`;
 };
