@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from keepwhole.apps.request_figures import Cost, cost_of
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.models.profiles import profile_for
@@ -34,7 +35,7 @@ class RecordedClient(ManagedClient):
         data = json.dumps(answer).encode()
         assert self.exchange is not None
         usage = self.exchange.learn_bill(200, data, complete=True)
-        self.exchange.record(0, 200, data, "complete", usage, (1, 1))
+        self.exchange.record(0, 200, data, "complete", usage, RoundTimes(0, 0, 1))
 
 
 def always(number: int) -> bool:

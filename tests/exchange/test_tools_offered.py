@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.config import Settings
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
@@ -52,7 +53,7 @@ def record(proxy: CheckedProxy, sent: Sent) -> bytes:
     exchange = proxy.begin(sent)
     body: bytes = exchange.body
     exchange.settle()
-    exchange.record(0, 200, ANSWER, "complete", exchange.learn_bill(200, ANSWER, True), (1, 2))
+    exchange.record(0, 200, ANSWER, "complete", exchange.learn_bill(200, ANSWER, True), RoundTimes(0, 0, 1, 1))
     return body
 
 

@@ -26,7 +26,7 @@ apps.hooks.payload: mapping text read_blocks
 apps.inspector.headers: attachment
 apps.inspector.raw: parse_range
 apps.inspector.routes: find_route
-apps.inspector.window: parts_of_request
+apps.window_contents: parts_of_request
 apps.json_file: parse parts member indent
 apps.listener: probe_of parse_address is_same
 apps.mcp.line_reader: answered_id

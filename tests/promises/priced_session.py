@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from keepwhole import MemoryStore, Session
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.outgoing_request import HiddenRounds
@@ -292,7 +293,7 @@ class ManagedSession(PricedSession):
         data = json.dumps(made).encode()
         exchange.read_answer(data)
         usage = exchange.learn_bill(200, data, complete=True)
-        exchange.record(number, 200, data, "complete", usage, (0, 0))
+        exchange.record(number, 200, data, "complete", usage, RoundTimes())
 
     def _exempt_forced(self, exchange: Exchange, bill: Bill, before: int, would_take: int) -> None:
         """Count what a change has cost that the window forced."""

@@ -5,7 +5,7 @@ is made up.
 Must not know: where the requests come from, how figures are printed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
@@ -28,6 +28,10 @@ class Cost(NamedTuple):
     dollars: float | None = 0.0
     """The cost as sent in dollars; None where the price of a model is unknown."""
     dollars_whole: float | None = 0.0
+    compactions: int = 0
+    """How often the client would have compacted with `mode: off`."""
+    by_plan: bool = False
+    """Whether a part of it was sent by a client that is signed in with a plan, so that dollars are no bill."""
 
     def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
         """The sum of both."""
@@ -36,6 +40,8 @@ class Cost(NamedTuple):
             self.whole + other.whole,
             _sum(self.dollars, other.dollars),
             _sum(self.dollars_whole, other.dollars_whole),
+            self.compactions + other.compactions,
+            self.by_plan or other.by_plan,
         )
 
 
@@ -79,7 +85,21 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
     window could not hold has no price: the client would have compacted. Nor has a hidden round, nor what it has read.
     A conversation in which nothing was changed would have cost the same, whatever its cache did.
     """
-    return sum_of(_cost_of_branch(branch, profile_of) for branch in branches(turns(steps)))
+    return sum_of(costs_of(steps, profile_of).values())
+
+
+def costs_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[int, Cost]:
+    """The cost of each request that was billed, by the number of its entry; together they are `cost_of`."""
+    return {seq: cost for branch in branches(turns(steps)) for seq, cost in _costs_of_branch(branch, profile_of)}
+
+
+def current_request(steps: Iterable[LoggedRequest]) -> LoggedRequest | None:
+    """The request that fills the window now: the newest of the longest branch that was answered, else the newest."""
+    asked = [step for step in turns(steps) if step.request.purpose != "compaction"]
+    none: list[LoggedRequest] = []
+    longest = max(branches(asked), key=len, default=none)
+    answered = [step for step in longest if step.outcome in ("complete", "incomplete")]
+    return (answered or longest or [None])[-1]
 
 
 def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
@@ -88,30 +108,33 @@ def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
     return sum(known, Cost()) if known else None
 
 
-def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
+def _costs_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Iterator[tuple[int, Cost]]:
     answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
     answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
     is_cached = any(answer.cached for _, answer in answers)
     is_same = all(map(is_unchanged, steps))
-    total, client, before, history, used = Cost(), UnmanagedClient(), 0, _History(), 0.0
+    largest = max((answer.input or 0 for _, answer in answers), default=0)
+    client, before, history, used = UnmanagedClient(), 0, _History(), 0.0
     for number, (step, answer) in enumerate(answers):
         profile = profile_of(step.request.model)
+        profile = profile.replace(window=max(profile.window, largest))  # what was billed has fitted
         paid = _paid(answer, profile)
         size = history.size_with(step.request, answer.input or 0)
         found = before if number else round(size * (answer.cached or 0) / max(1, answer.input or 0))
         shared = min(size, found) if is_cached else 0
         at = sent_at(step.request, answer)
         cold, used = not answer.cached and at - used > profile.lifetime, at
-        before_cost = client.cost
+        cost_before, compactions = client.cost, client.compactions
         if step.request.purpose != HIDDEN_ROUND:
             write = profile.write if answer.written else 1.0
             client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
             before = size
         price = input_price(step.request.model)
         rate = None if price is None else price / _MILLION
-        whole = paid if is_same else client.cost - before_cost
-        total += Cost(paid, whole, _times(rate, paid), _times(rate, whole))
-    return total if answers else None
+        whole = paid if is_same else client.cost - cost_before
+        more = 0 if is_same else client.compactions - compactions
+        cost = Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
+        yield step.seq, cost
 
 
 class _Counted(NamedTuple):

@@ -29,6 +29,8 @@ class StatedCost(NamedTuple):
     """The cost with `mode: off`."""
     unit: Unit
     """Tokens are those at the price of uncached input."""
+    by_plan: bool = False
+    """Whether nobody is billed by the token, so that dollars are only what the list price comes to."""
 
     @property
     def saved(self) -> Decimal:
@@ -56,7 +58,13 @@ class StatedCost(NamedTuple):
     def sentence(self) -> str:
         """The three figures in words."""
         paid, off, saved = self.amounts
-        return f"paid ≈ {paid}, with `mode: off` ≈ {off}: saved ≈ {saved}, {self.words}"
+        what = "at list price, since a plan is not billed by the token: " if self.is_list_price else "paid "
+        return f"{what}≈ {paid}, with `mode: off` ≈ {off}: saved ≈ {saved}, {self.words}"
+
+    @property
+    def is_list_price(self) -> bool:
+        """Whether these are dollars that nobody was billed."""
+        return self.by_plan and self.unit == "usd"
 
     def _amount(self, value: Decimal) -> str:
         sign = "−" if value < 0 else ""
@@ -67,7 +75,7 @@ class StatedCost(NamedTuple):
         """The figures for programs."""
         number = float if self.unit == "usd" else int
         figures = {"paid": number(self.paid), "mode_off": number(self.off), "saved": number(self.saved)}
-        return {**figures, "unit": self.unit}
+        return {**figures, "unit": self.unit, "basis": "list price" if self.is_list_price else "billed"}
 
 
 def state_cost(cost: Cost) -> StatedCost:
@@ -77,9 +85,9 @@ def state_cost(cost: Cost) -> StatedCost:
     'paid ≈ $0.156, with `mode: off` ≈ $0.625: saved ≈ $0.469, 75 % less'
     """
     if cost.dollars is None or cost.dollars_whole is None:
-        return StatedCost(_rounded(cost.paid, _TOKEN), _rounded(cost.whole, _TOKEN), "tokens")
+        return StatedCost(_rounded(cost.paid, _TOKEN), _rounded(cost.whole, _TOKEN), "tokens", cost.by_plan)
     step = _CENT if max(cost.dollars, cost.dollars_whole) >= 1 else _MILL
-    return StatedCost(_rounded(cost.dollars, step), _rounded(cost.dollars_whole, step), "usd")
+    return StatedCost(_rounded(cost.dollars, step), _rounded(cost.dollars_whole, step), "usd", cost.by_plan)
 
 
 def _rounded(value: float, step: Decimal) -> Decimal:

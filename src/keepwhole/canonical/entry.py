@@ -12,6 +12,7 @@ import json
 from typing import Any, TypeAlias, cast
 
 from keepwhole.canonical.body import BodyFacts
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.canonical.value import Value
 from keepwhole.errors import Damaged
 
@@ -117,6 +118,8 @@ class Request(Value):
     """In `mode: shadow` the tokens that it would have had with `mode: on`, about; else None."""
     would_edit: int | None = None
     """In `mode: shadow` how many results it would have shown otherwise with `mode: on`; else None."""
+    by_plan: bool | None = None
+    """True where the client was signed in with a plan, so that nobody is billed by the token; else None."""
 
 
 class Response(Value):
@@ -137,10 +140,26 @@ class Response(Value):
     written: int | None = None
     output: int | None = None
     first_ms: int | None = None
-    """Milliseconds from the request to the first byte."""
+    """Milliseconds from sending the request to the first byte."""
     total_ms: int | None = None
+    """Milliseconds from the request's arrival to the last byte; without `own_ms`, from sending it."""
     packing: str = ""
     """`zlib`, or empty: streams of events say the same again and again."""
+    queue_ms: int | None = None
+    """Milliseconds until the request was read; None in entries of earlier releases."""
+    own_ms: int | None = None
+    """Milliseconds of Keepwhole's own work until it was sent; None in entries of earlier releases."""
+    limits: str | None = None
+    """The provider's rate limits as JSON, as the headers of its answer told them."""
+
+    @property
+    def times(self) -> RoundTimes | None:
+        """How long it took, phase by phase; None where that was not measured with one clock."""
+        known = (self.queue_ms, self.own_ms, self.first_ms, self.total_ms)
+        if None in known:
+            return None
+        queue, own, first, total = (value or 0 for value in known)
+        return RoundTimes(queue, own, first, max(0, total - queue - own - first))
 
 
 Header: TypeAlias = Result | Decision | Request | Response
@@ -148,7 +167,19 @@ KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "reque
 KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
-_LATER = ("would_send", "would_edit", "width", "height", "pages", "frame", "reason")
+_LATER = (
+    "would_send",
+    "would_edit",
+    "width",
+    "height",
+    "pages",
+    "frame",
+    "reason",
+    "queue_ms",
+    "own_ms",
+    "limits",
+    "by_plan",
+)
 """Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
 
 

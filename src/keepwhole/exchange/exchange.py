@@ -33,6 +33,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.conversation.context import FindOriginal, ViewMode
 from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
@@ -52,8 +53,6 @@ from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.sse import Event, Events, StreamPassthrough, last_event
 from keepwhole.wire.usage import Usage
 
-Took: TypeAlias = tuple[int, int]
-"""Milliseconds to the first byte, and in all."""
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
 _ANYBODY = Identity()
@@ -485,11 +484,20 @@ class Exchange:
         if usage is not None:
             self._usages[number] = usage
 
-    def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
+    def record(
+        self,
+        number: int,
+        status: int,
+        data: bytes,
+        outcome: Outcome,
+        usage: Usage | None,
+        took: RoundTimes,
+        limits: str | None = None,
+    ) -> None:
         """Record a round: what was sent and what came. Never raises; a request that counts leaves no trace."""
         if self.identity.purpose == "compaction" and status == 200 and self._log is not None:
             self._session.conversations.record_compaction(self.identity.branch)
-        self._log_round(number, LoggedAnswer(data, status, outcome, usage=_answer_facts(usage, ms)), usage)
+        self._log_round(number, LoggedAnswer(data, status, outcome, usage=_answer_facts(usage, took, limits)), usage)
 
     def record_unanswered(self, number: int) -> None:
         """Record a round that got no answer."""
@@ -520,11 +528,13 @@ class Exchange:
             scale=account.scale if expected is not None and is_about_all(usage) else 0.0,
             would_send=account.tokens_sent if account.mode == "shadow" else None,
             would_edit=account.edited if account.mode == "shadow" else None,
+            by_plan=self.identity.by_plan or None,
         )
 
 
-def _answer_facts(usage: Usage | None, ms: Took) -> AnswerFacts:
+def _answer_facts(usage: Usage | None, took: RoundTimes, limits: str | None) -> AnswerFacts:
+    timed = AnswerFacts(first_ms=took.first, total_ms=took.total, queue_ms=took.queue, own_ms=took.own, limits=limits)
     if usage is None:
-        return AnswerFacts(first_ms=ms[0], total_ms=ms[1])
+        return timed
     cached = usage.cached if usage.says_cached else None
-    return AnswerFacts(usage.input, cached, usage.written, usage.output, *ms)
+    return timed._replace(input=usage.input, cached=cached, written=usage.written, output=usage.output)

@@ -50,6 +50,7 @@ class RequestFacts(NamedTuple):
     scale: float = 0.0
     would_send: int | None = None
     would_edit: int | None = None
+    by_plan: bool | None = None
 
 
 class AnswerFacts(NamedTuple):
@@ -61,6 +62,9 @@ class AnswerFacts(NamedTuple):
     output: int | None = None
     first_ms: int | None = None
     total_ms: int | None = None
+    queue_ms: int | None = None
+    own_ms: int | None = None
+    limits: str | None = None
 
 
 class LoggedAnswer(NamedTuple):

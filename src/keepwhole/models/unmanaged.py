@@ -79,7 +79,8 @@ class UnmanagedClient:
             self._dropped += shared - left
             size, shared = left + size - shared, request.front
         self.size = size
-        self.cost += request_cost(profile, self.size, 0 if request.cold else shared)
+        sent = min(self.size, profile.window)  # a larger one would be refused, and nothing is charged for the rest
+        self.cost += request_cost(profile, sent, 0 if request.cold else min(sent, shared))
 
 
 def request_cost(profile: Profile, size: int, cached: int) -> float:

@@ -96,8 +96,10 @@ class BillLog:
 
 def sent_at(request: Request, response: Response | None) -> float:
     """When a request was sent, in seconds; its entry is written when it is answered."""
-    took = response.total_ms if response is not None else None
-    return (request.at - (took or 0)) / 1000
+    if response is None:
+        return request.at / 1000
+    took = (response.total_ms or 0) - (response.queue_ms or 0) - (response.own_ms or 0)
+    return (request.at - took) / 1000
 
 
 _JUDGED = 5

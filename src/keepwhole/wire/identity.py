@@ -31,6 +31,8 @@ _SENDER = tuple(dict.fromkeys((SESSION_HEADER, *_HEADERS, *(header for header, _
 By: TypeAlias = Literal["header", "client", "messages", "nobody"]
 Purpose: TypeAlias = Literal["turn", "compaction", "side", "count"]
 
+_CLAUDE_SIGN_IN = re.compile(r"(?i)bearer\s+sk-ant-oat")
+_CHATGPT_ACCOUNT = "chatgpt-account-id"
 _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,3}")
 _METADATA = tuple(client.metadata_header for client in CLIENTS if client.metadata_header)
 _PROMPTS = tuple(words for client in CLIENTS for words in client.compaction_prompts)
@@ -52,6 +54,8 @@ class Identity(NamedTuple):
     """The name of the client that sends it, as far as its headers tell."""
     version: str = ""
     """The version of that client."""
+    by_plan: bool = False
+    """Whether the client is signed in with a plan, so that it is not billed by the token."""
 
     @property
     def explicit(self) -> bool:
@@ -64,7 +68,7 @@ def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: Request
     purpose = purpose_of(endpoint, headers, request)
     branch = _branch(headers)
     client_compacts = any(headers.get(name) for name in _HEADERS)
-    client = client_of(headers)
+    client = (*client_of(headers), is_by_plan(headers))
     for by, given in _given_names(headers, request.fields):
         if given:
             return Identity(session_id(given), branch, purpose, by, client_compacts, *client)
@@ -88,6 +92,15 @@ def client_of(headers: Mapping[str, str]) -> tuple[str, str]:
         if any(headers.get(name) for name in client.session_headers):
             return client.name, ""
     return "", ""
+
+
+def is_by_plan(headers: Mapping[str, str]) -> bool:
+    """Whether a request is signed in with a plan of Claude or ChatGPT, and not with a key that is billed.
+
+    >>> is_by_plan({"authorization": "Bearer sk-ant-oat01-x"}), is_by_plan({"x-api-key": "sk-ant-api03-x"})
+    (True, False)
+    """
+    return bool(headers.get(_CHATGPT_ACCOUNT)) or _CLAUDE_SIGN_IN.match(headers.get("authorization") or "") is not None
 
 
 def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:

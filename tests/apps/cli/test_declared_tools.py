@@ -7,7 +7,7 @@ import pytest
 
 from keepwhole import Session, SqliteStore
 from keepwhole.apps.declared_tools import ServerTools, add_up
-from keepwhole.apps.inspector.window import parts_of_request
+from keepwhole.apps.window_contents import parts_of_request
 from keepwhole.exchange.request_log import RequestFacts, RequestLog
 from keepwhole.recall.names import GET_ARTIFACT
 from tests.apps.cli.cli import Cli

@@ -57,6 +57,12 @@ def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, 
         return {"total": total, "from": start, "seq": timeline.seq, "steps": steps}
 
 
+def window_of_step(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """What fills the window at one step."""
+    index = asked.id if asked.id.isascii() and asked.id.isdecimal() else "-1"
+    return services.sessions.window_of_step(asked.session, int(index[:9]))
+
+
 def list_results(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """A page of a session's results."""
     return results.list_results(services.record, asked.session, asked.query)

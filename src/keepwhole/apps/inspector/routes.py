@@ -42,6 +42,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/api/sessions", Rule.READ, answers.list_sessions, is_compressed=True),
     Route("GET", _S, Rule.READ, answers.one_session, is_compressed=True),
     Route("GET", _S + "/steps", Rule.READ, answers.list_steps, is_compressed=True),
+    Route("GET", _S + "/steps/{index}/window", Rule.READ, answers.window_of_step, is_compressed=True),
     Route("GET", _S + "/results", Rule.READ, answers.list_results, is_compressed=True),
     Route("GET", _S + "/export", Rule.READ, "export"),
     Route("GET", _S + "/search", Rule.READ, answers.search),

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
@@ -87,7 +88,12 @@ def _ask(router: SessionRouter, body: bytes, model: "_Model", answer: dict[str, 
         client = exchange.read_answer(answered)
         usage = exchange.learn_bill(200, answered, complete=True)
         exchange.record(
-            number, 200, answered, "complete", usage, (340 + 7 * (len(answered) % 90), 1200 + len(answered))
+            number,
+            200,
+            answered,
+            "complete",
+            usage,
+            RoundTimes(1, 4, 335 + 7 * (len(answered) % 90), 860 + len(answered)),
         )
         if client is not None:
             return

@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from keepwhole.apps import request_figures
-from keepwhole.apps.inspector import shapes, window
+from keepwhole.apps import request_figures, window_contents
+from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
 from keepwhole.apps.kept_words import count_kept
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
+from keepwhole.apps.window_contents import WindowUse
+from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
-from keepwhole.errors import StoreError
+from keepwhole.errors import NotFound, StoreError
 from keepwhole.exchange.request_log import LoggedRequest as SentStep
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
@@ -38,7 +40,7 @@ class Sessions:
     def __init__(self, record: Record) -> None:
         self._record = record
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
-        self._parts: dict[tuple[str, str], list[window.WindowPart]] = {}
+        self._items: dict[tuple[str, str], list[window_contents.WindowItem]] = {}
 
     def list_page(self, query: Mapping[str, str]) -> dict[str, Any]:
         """A page of the sessions that match a search, the newest first."""
@@ -83,15 +85,16 @@ class Sessions:
         timeline = self._record.timeline(name)
         info = self._record.info(name)
         with timeline.lock:
-            newest = _newest_request(timeline)
-            model = newest.request.model if newest is not None and newest.request is not None else ""
+            current = request_figures.current_request(_sent_steps(timeline))
+            newest = None if current is None else timeline.find_request(current.request.trace_id)
+            model = "" if current is None else current.request.model
             return {
                 **_session_fields(info),
                 **_figures(timeline, self._record),
                 "seq": timeline.seq,
                 "model": showable(model),
                 "window": profile_for(model, self._record.settings.models).window,
-                "indicator": self._indicator(timeline, newest, model),
+                "indicator": self._indicator(timeline, newest),
                 "course": window_history(timeline),
                 "steps": len(timeline.steps),
                 "branches": _branches(timeline),
@@ -100,31 +103,53 @@ class Sessions:
                 "tour": tour_of(timeline) if info.agent == SAMPLE_AGENT else None,
             }
 
-    def _indicator(self, timeline: Timeline, newest: TimelineStep | None, model: str) -> dict[str, Any] | None:
-        if not timeline.results and newest is None:
-            return None
-        settings = self._record.settings
-        size = profile_for(model, settings.models).window
-        if newest is None or newest.request is None:
-            results = timeline.results.values()
-            used, whole = (estimate_from_length(sum(chars)) for chars in zip(*map(_chars, results), strict=True))
-            return window.indicator(window.parts_of_results(results), used, whole, size, settings.thresholds)
-        request = newest.request
-        parts = self._parts_of(timeline.session, request.trace_id)
-        return window.indicator(parts, request.tokens_sent, request.tokens_whole, size, settings.thresholds)
+    def window_of_step(self, name: str, index: int) -> dict[str, Any]:
+        """What fills the window at a step: of its request, or of the newest request before it on any branch."""
+        timeline = self._record.timeline(name)
+        with timeline.lock:
+            if not 0 <= index < len(timeline.steps):
+                raise NotFound(f"Session `{name[:80]}` has no step {index + 1}.")
+            before = reversed(timeline.steps[: index + 1])
+            found = self._indicator(timeline, next((step for step in before if step.request is not None), None))
+        return {"step": index, "indicator": found}
 
-    def _parts_of(self, name: str, trace_id: str) -> list[window.WindowPart]:
-        """The parts of a request by their tokens, decoded once; empty where the request is damaged."""
-        parts = self._parts.get((name, trace_id))
-        if parts is None:
+    def _indicator(self, timeline: Timeline, step: TimelineStep | None) -> dict[str, Any] | None:
+        settings = self._record.settings
+        if step is not None and step.request is not None:
+            used, whole = map(round, request_figures.sizes(SentStep(step.seq, step.request, step.response)))
+            billed = step.response is not None and step.response.input is not None
+            model, items = step.request.model, self._items_of(timeline, step.request.trace_id)
+            profile = profile_for(model, settings.models)
+            use = WindowUse(used, whole, "bill" if billed else "estimate", model, profile, items)
+        elif timeline.results:
+            shown = [(kept.result, kept.shown_chars) for kept in timeline.results.values()]
+            items = window_contents.items_of_results(shown)
+            whole = estimate_from_length(sum(kept.facts.chars for kept in timeline.results.values()))
+            profile = profile_for("", settings.models)
+            use = WindowUse(sum(item.tokens for item in items), whole, "results", "", profile, items)
+        else:
+            return None
+        return window_contents.indicator(use, settings.thresholds)
+
+    def _items_of(self, timeline: Timeline, trace_id: str) -> list[window_contents.WindowItem]:
+        """The items of a request by their tokens, decoded once; empty where the request is damaged."""
+        name = timeline.session
+        items = self._items.get((name, trace_id))
+        if items is None:
             try:
-                parts = window.parts_of_request(self._record.request_body(name, trace_id))
+                body = self._record.request_body(name, trace_id)
+                items = window_contents.items_of_request(body, partial(_result_of_call, timeline))
             except StoreError:
-                parts = []
-            if len(self._parts) > 200:
-                self._parts.clear()
-            self._parts[name, trace_id] = parts
-        return parts
+                items = []
+            if len(self._items) > 200:
+                self._items.clear()
+            self._items[name, trace_id] = items
+        return items
+
+
+def _result_of_call(timeline: Timeline, call_id: str) -> Result | None:
+    kept = timeline.find_call(call_id)
+    return None if kept is None else kept.result
 
 
 def window_history(timeline: Timeline) -> dict[str, list[Any]]:
@@ -176,13 +201,6 @@ def _main_branch(timeline: Timeline) -> str:
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _newest_request(timeline: Timeline) -> TimelineStep | None:
-    """The newest request of the main branch."""
-    main = _main_branch(timeline)
-    found = (step for step in reversed(timeline.steps) if step.request is not None and step.request.branch == main)
-    return next(found, None)
-
-
 def _branches(timeline: Timeline) -> list[dict[str, Any]]:
     counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
     return [{"name": showable(name), "steps": count} for name, count in counts.most_common(50)]
@@ -215,7 +233,7 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
 
 def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
     """The cost of the requests in words, as every other place has it; None where no provider billed them."""
-    sent = [SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None]
+    sent = _sent_steps(timeline)
     cost = request_figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
     if cost is None:
         return None
@@ -223,6 +241,10 @@ def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
     paid, off, saved = stated.amounts
     words = {"paid": paid, "off": off, "saved": saved, "words": stated.words, "assumes": ASSUMPTION}
     return words | {"is_loss": stated.saved < 0}
+
+
+def _sent_steps(timeline: Timeline) -> list[SentStep]:
+    return [SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None]
 
 
 def _notes(timeline: Timeline) -> list[str]:

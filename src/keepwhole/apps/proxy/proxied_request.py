@@ -10,10 +10,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.apps.proxy.credentials import Credential, CredentialMask
+from keepwhole.canonical.round_times import RoundTimes, times_between
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import Outcome
 from keepwhole.policies.account import Account
 from keepwhole.wire.dialects import Endpoint
+from keepwhole.wire.rate_limits import limits_text
 from keepwhole.wire.usage import Usage
 
 _UNTRACED: Mapping[str, str] = MappingProxyType({})
@@ -28,8 +30,9 @@ class Answer(NamedTuple):
     """Returns the whole answer; unpacking it takes a while."""
     is_stream: bool
     is_cut: bool
-    took: tuple[int, int]
-    """Milliseconds until the request's first byte, and from sending this round to its end."""
+    took: RoundTimes
+    limits: str | None
+    """The provider's rate limits, as its headers told them."""
 
 
 class ProxiedRequest:
@@ -61,7 +64,10 @@ class ProxiedRequest:
         self.first = 0.0
         """Seconds until the provider's first byte."""
         self.seconds = 0.0
-        self._started = self._sent = time.monotonic()
+        self._started = self._begun = self._sent = self._headed = time.monotonic()
+        self._round_began = self._started
+        """When the request arrived, or the answer before this round ended."""
+        self._limits: str | None = None
         self._newest: int | None = None
         """The number of the round that was sent last."""
         self._answers: list[Answer] = []
@@ -75,22 +81,28 @@ class ProxiedRequest:
         self._mask = self._mask or CredentialMask(self._shown)
         return self._mask(data, is_stream)
 
+    def note_begun(self) -> None:
+        """Remember that the request was read and Keepwhole begins to work on it."""
+        self._begun = time.monotonic()
+
     def note_sent(self, number: int) -> None:
         """Remember that a round is sent now."""
         self._sent, self._newest = time.monotonic(), number
 
-    def note_first_byte(self, status: int) -> None:
-        """Remember the status of an answer and when its head arrived."""
-        self.status = status
-        self.first = self.first or time.monotonic() - self._started
+    def note_first_byte(self, status: int, headers: Mapping[str, str] = _UNTRACED) -> None:
+        """Remember the status of an answer, when its head arrived, and the limits that it tells."""
+        self.status, self._headed = status, time.monotonic()
+        self.first = self.first or self._headed - self._started
+        self._limits = limits_text(headers, time.time())
 
     def note_answer(
         self, exchange: Exchange, status: int, read: Callable[[], bytes], is_stream: bool, is_cut: bool = False
     ) -> None:
         """Remember the answer to a round at its end; it is read when it is recorded."""
         now = time.monotonic()
-        took = round((self.first or now - self._started) * 1000), round((now - self._sent) * 1000)
-        self._answers.append(Answer(exchange.count, status, read, is_stream, is_cut, took))
+        took = times_between(self._round_began, self._begun, self._sent, self._headed, now)
+        self._round_began = self._begun = now
+        self._answers.append(Answer(exchange.count, status, read, is_stream, is_cut, took, self._limits))
 
     def figures(self) -> dict[str, str]:
         """The figures for the client, by the names of their headers."""
@@ -132,7 +144,7 @@ class ProxiedRequest:
             outcome = _outcome(exchange, answer, data)
             usage = exchange.learn_bill(answer.status, data, outcome == "complete")
             recorded = self.hide(data, answer.is_stream)
-            exchange.record(answer.number, answer.status, recorded, outcome, usage, answer.took)
+            exchange.record(answer.number, answer.status, recorded, outcome, usage, answer.took, answer.limits)
             self.outcome, self.usage, self.last_answer = outcome, usage, (recorded, answer.is_stream)
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None

@@ -34,7 +34,7 @@ from keepwhole.apps.redaction import redacted
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import OwnAnswer
 from keepwhole.version import VERSION
-from keepwhole.wire.dialects import Endpoint, endpoint_of
+from keepwhole.wire.dialects import endpoint_of
 
 _TRACE = ("traceparent", "tracestate")
 _HEALTH_WITHIN = 2.0
@@ -141,7 +141,7 @@ class Proxy:
             self._client, request, setup.upstreams.url(name, path), setup.upstreams.network_proxy(name), proxied
         )
         try:
-            exchange, body = await self._begin_exchange(setup, request, path, proxied.endpoint)
+            exchange, body = await self._begin_exchange(setup, request, path, proxied)
             if isinstance(exchange, OwnAnswer):
                 proxied.outcome = "refused"
                 return web.Response(status=exchange.status, body=exchange.body, content_type="application/json")
@@ -161,14 +161,18 @@ class Proxy:
             return web.Response()  # the client is gone
 
     async def _begin_exchange(
-        self, setup: Setup, request: web.BaseRequest, path: str, endpoint: Endpoint | None
+        self, setup: Setup, request: web.BaseRequest, path: str, proxied: ProxiedRequest
     ) -> tuple[Exchange | OwnAnswer | None, Any]:
         """Begin the exchange of a request; return it with the body. A body that is not read here is not waited for."""
-        if endpoint is None or setup.router.settings.mode == "off" or request.headers.get(BYPASS) == "1":
+        if proxied.endpoint is None or setup.router.settings.mode == "off" or request.headers.get(BYPASS) == "1":
             return None, stream_body(request) if request.body_exists else None
         body = await read_body(request, setup.router.settings.proxy.max_body)
-        begin = setup.router.begin
-        return await asyncio.to_thread(begin, request.method, path, request.headers, body), body
+
+        def begin() -> Exchange | OwnAnswer | None:
+            proxied.note_begun()  # on the worker thread: waiting for one is no work of Keepwhole's
+            return setup.router.begin(request.method, path, request.headers, body)
+
+        return await asyncio.to_thread(begin), body
 
     def _finish(self, proxied: ProxiedRequest, loop: asyncio.AbstractEventLoop) -> None:
         """Learn from the answers and record them on a worker thread, then report the request on the event loop."""

@@ -264,7 +264,7 @@ class Relay:
         if upstream.status in (301, 302, 303, 307, 308):
             upstream.close()
             raise Unreachable(f"{self._url.host} answered with a redirect, and none is followed.")
-        self._proxied.note_first_byte(upstream.status)
+        self._proxied.note_first_byte(upstream.status, upstream.headers)
         return upstream
 
     async def _begin_response(self, upstream: aiohttp.ClientResponse, is_changed: bool) -> web.StreamResponse:
