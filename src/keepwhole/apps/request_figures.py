@@ -93,6 +93,12 @@ def costs_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[int,
     return {seq: cost for branch in branches(turns(steps)) for seq, cost in _costs_of_branch(branch, profile_of)}
 
 
+def billed_tokens(steps: Iterable[LoggedRequest]) -> dict[str, int]:
+    """The tokens that providers billed, in all."""
+    answers = [step.response for step in steps if step.response is not None]
+    return {key: sum(getattr(one, key) or 0 for one in answers) for key in ("input", "cached", "written", "output")}
+
+
 def current_request(steps: Iterable[LoggedRequest]) -> LoggedRequest | None:
     """The request that fills the window now: the newest of the longest branch that was answered, else the newest."""
     asked = [step for step in turns(steps) if step.request.purpose != "compaction"]

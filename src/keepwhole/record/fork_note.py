@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
+from keepwhole.canonical.entry import Result
 from keepwhole.record.known_result import KnownResult
 
 TOOL = "keepwhole_fork"
@@ -41,6 +42,15 @@ class ForkNote(NamedTuple):
             "offered": sorted(self.offered),
             "bills": self.bills,
         }
+
+
+def origin_in(result: Result) -> str | None:
+    """The session that a note names as its origin; None where it cannot be read."""
+    try:
+        origins = cast("dict[str, Any]", json.loads(result.arguments or ""))["origins"]
+        return str(origins[0])
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
 
 
 def read_fork(newest_first: Iterable[KnownResult]) -> ForkNote | None:

@@ -30,6 +30,15 @@ class RateLimit(NamedTuple):
     resets_at: int | None = None
     """When it begins anew, in unix milliseconds."""
 
+    @property
+    def words(self) -> str:
+        """The limit in words.
+
+        >>> RateLimit("5h", 0.42).words
+        '5h: 42 % used'
+        """
+        return f"{self.name}: {self.used * 100:.0f} % used"
+
 
 def read_limits(headers: Mapping[str, str], now: float) -> list[RateLimit]:
     """The limits that the headers of an answer tell; those that cannot be read are left out.

@@ -8,6 +8,7 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_action, add_part
 from keepwhole.apps.cli.recall_command import RecallCommand, check_range
+from keepwhole.apps.cli.search import index_with_progress
 from keepwhole.errors import UsageError
 from keepwhole.recall.get_artifact import arguments_reader
 from keepwhole.recall.page import page
@@ -108,6 +109,7 @@ def search_artifacts(args: argparse.Namespace) -> int:
     """Search the results of a session."""
     context = CommandContext(args)
     info = context.current_session()
+    index_with_progress(context, info.name)
     found = context.store.search(info.name, " ".join(args.text), args.limit)
     rows: list[dict[str, Any]] = []
     for match in found:

@@ -153,9 +153,10 @@ class Progress:
         """Add `count` to what is done."""
         self.set_done(self._done + count)
 
-    def set_done(self, done: int) -> None:
-        """Set how much is done, and draw the bar."""
+    def set_done(self, done: int, total: int | None = None) -> None:
+        """Set how much is done, and of how much where that has changed; draw the bar."""
         self._done = done
+        self._total = self._total if total is None else total
         if self._on and time.monotonic() - self._shown > 0.1:
             self._shown = time.monotonic()
             print(f"\r\x1b[K{self._what}: {self._progress_text()}", end="", file=sys.stderr, flush=True)

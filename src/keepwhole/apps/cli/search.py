@@ -5,6 +5,7 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.search_progress import index_all
 from keepwhole.errors import UsageError
 from keepwhole.recall.selection import SelectedUnit, Selection
 from keepwhole.store.protocol import result_of
@@ -31,6 +32,7 @@ def search(args: argparse.Namespace) -> int:
         raise UsageError("`--budget` is a number of tokens, 1 or more.")
     context = CommandContext(args)
     info = context.current_session()
+    index_with_progress(context, info.name)
     found = context.session(info.name).select(
         " ".join(args.query), budget=args.budget, task_id=args.task, query_id=args.query_id
     )
@@ -40,13 +42,19 @@ def search(args: argparse.Namespace) -> int:
         screen.print_json(_report(info.name, found) | {"calls": given})
     elif given:
         _print_calls(given)
-    elif not found.units:
+    elif not found.units and found.is_all:
         screen.say(f"Nothing in session {info.name} has to do with that. Try a name, a path or a number from it.")
     else:
         _print(found)
     if not found.is_all and not args.json:
-        screen.say("Not everything is indexed yet. Ask again, and it goes on from there.")
+        screen.say("Results arrived meanwhile that were not looked at. Ask again, and it goes on from there.")
     return 0 if found.units or given else _NOTHING
+
+
+def index_with_progress(context: CommandContext, session: str) -> None:
+    """Look at every result of a session before anything is said about it, and show how far that is."""
+    with screen.Progress("searching results", 0) as progress:
+        index_all(context.store, session, lambda looked: progress.set_done(*looked))
 
 
 def _report(session: str, found: Selection) -> dict[str, Any]:

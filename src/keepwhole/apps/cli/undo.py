@@ -4,6 +4,7 @@ import argparse
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.undo_figures import UndoFigures, foresee_undo
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,23 +27,43 @@ def undo(args: argparse.Namespace) -> int:
 
 def _one(context: CommandContext, args: argparse.Namespace) -> int:
     row = context.find_result(args.id)
-    tokens = context.session(row.session).undo(row.trace_id)
+    session = context.session(row.session)
+    figures = foresee_undo(session, row)
+    session.undo(row.trace_id)
     if args.json:
-        screen.print_json({"session": row.session, "trace_id": row.trace_id, "tokens": tokens})
+        screen.print_json({"session": row.session, "trace_id": row.trace_id, **figures.as_dict()})
+    elif not figures.changed:
+        screen.say(f"{row.artifact_id} is shown whole already in session {row.session}; nothing was changed.")
     else:
-        screen.say(f"{row.artifact_id} is shown whole again in session {row.session}: about {tokens:,} tokens.")
+        screen.say(f"{row.artifact_id} is shown whole again in session {row.session}: {_words(figures)}.")
     return 0
+
+
+def _words(figures: UndoFigures) -> str:
+    """The difference, and what it costs."""
+    behind = f"; {figures.reread:,} tokens behind it are read anew" if figures.reread else ""
+    cost = f", {figures.cost}" if figures.cost else ""
+    return f"about {figures.tokens:,} tokens more in each request{behind}{cost}"
 
 
 def _all(context: CommandContext, args: argparse.Namespace) -> int:
     session = context.session(context.current_session().name)
     hidden = session.artifacts(newest=None)
-    tokens = sum(session.undo(known.artifact_id) for known in hidden)
+    figures = [foresee_undo(session, context.find_result(known.artifact_id)) for known in hidden]
+    for known in hidden:
+        session.undo(known.artifact_id)
+    tokens, whole = sum(one.tokens for one in figures), sum(one.whole for one in figures)
+    reread = max((one.reread for one in figures), default=0)
     if args.json:
-        screen.print_json({"session": session.id, "results": len(hidden), "tokens": tokens})
+        screen.print_json(
+            {"session": session.id, "results": len(hidden), "tokens": tokens, "whole": whole, "reread": reread}
+        )
     elif not hidden:
         screen.say(f"Nothing was hidden in session {session.id}.")
     else:
         results = "1 result" if len(hidden) == 1 else f"{len(hidden):,} results"
-        screen.say(f"Shown whole again in session {session.id}: {results}, about {tokens:,} tokens.")
+        screen.say(
+            f"Shown whole again in session {session.id}: {results}, about {tokens:,} tokens more in each request; "
+            f"{reread:,} tokens are read anew."
+        )
     return 0

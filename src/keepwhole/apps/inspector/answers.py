@@ -11,10 +11,15 @@ from typing import Any, NamedTuple
 
 from keepwhole.apps.inspector import health, results, shapes, what_if
 from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.undo_figures import foresee_undo
+from keepwhole.errors import NotFound
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _PAGE = 65_536
 """The most characters of a request or a response in one answer."""
+
+_SAID, _SAID_CHARS = 40, 8_000
+"""The most words of a log with one step, and characters of each."""
 
 
 class PageRequest(NamedTuple):
@@ -53,8 +58,19 @@ def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, 
     with timeline.lock:
         total = len(timeline.steps)
         start, count = shapes.number(asked.query, "from", 0, 0, total), shapes.number(asked.query, "count", 40, 1, 100)
-        steps = [shapes.step(step) for step in timeline.steps[start : start + count]]
-        return {"total": total, "from": start, "seq": timeline.seq, "steps": steps}
+        wanted = timeline.steps[start : start + count]
+        costs = services.sessions.costs_of_steps(timeline)
+        steps = [shapes.step(step) | {"cost": costs.get(step.seq)} for step in wanted]
+        said = [step.said + (timeline.said_last if step is timeline.steps[-1] else []) for step in wanted]
+        answer = {"total": total, "from": start, "seq": timeline.seq, "steps": steps}
+    for step, words in zip(steps, said, strict=True):
+        step["said"] = [_said_fields(services, asked.session, seq, each.role) for seq, each in words[:_SAID]]
+    return answer
+
+
+def _said_fields(services: InspectorServices, name: str, seq: int, role: str) -> dict[str, Any]:
+    text = services.record.words(name, seq, _SAID_CHARS + 1)
+    return {"role": role, "text": text[:_SAID_CHARS], "more": len(text) > _SAID_CHARS, "seq": seq}
 
 
 def window_of_step(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
@@ -125,12 +141,26 @@ def verify(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]
 
 def pin(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """Pin a result: it is shown whole from the next request on."""
-    return {"tokens": services.record.session(asked.session).pin(asked.id)}
+    figures = foresee(services, asked)
+    services.record.session(asked.session).pin(asked.id)
+    return figures
 
 
 def undo(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """Undo the decisions on a result: it is shown whole again."""
-    return {"tokens": services.record.session(asked.session).undo(asked.id)}
+    figures = foresee(services, asked)
+    services.record.session(asked.session).undo(asked.id)
+    return figures
+
+
+def foresee(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """What showing a result whole again would add to the next request, and what it would cost."""
+    kept = services.record.find_result(asked.session, asked.id)
+    session = services.record.session(asked.session)
+    row = session.store.find(asked.session, kept.result.trace_id)
+    if row is None:
+        raise NotFound(f"Session `{asked.session[:80]}` has no result `{asked.id[:80]}` any more.")
+    return foresee_undo(session, row).as_dict()
 
 
 def policies(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:

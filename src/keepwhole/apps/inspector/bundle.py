@@ -69,7 +69,9 @@ def _modules(folder: Traversable, before: str = "") -> Iterator[tuple[str, str]]
 
 
 def _script(modules: Mapping[str, str]) -> str:
-    made = "\n".join(f"define[{name!r}] = () => {{\n{_as_function(text)}\n}};" for name, text in sorted(modules.items()))
+    made = "\n".join(
+        f"define[{name!r}] = () => {{\n{_as_function(text)}\n}};" for name, text in sorted(modules.items())
+    )
     start = "const load = (name) => (loaded[name] ??= define[name]());"
     return f'"use strict";\n{{\nconst define = {{}}, loaded = {{}};\n{start}\n{made}\nload({_START!r});\n}}\n'
 

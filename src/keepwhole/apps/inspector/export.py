@@ -130,7 +130,10 @@ class _Export:
         }
 
     def _moved_message(self, message: Fields) -> Fields:
-        return {**message, "parts": [self._moved(part, "step") if "step" in part else part for part in message["parts"]]}
+        return {
+            **message,
+            "parts": [self._moved(part, "step") if "step" in part else part for part in message["parts"]],
+        }
 
     def _moved(self, fields: Fields | None, key: str) -> Fields | None:
         """Fields that name a step, with its place in the export; None for that place where it is not in it."""

@@ -151,6 +151,14 @@ class Record:
     def _chain(self, name: str, generation: int) -> Requests:
         return _cache(self._chains, (name, generation), Requests(self.store, name), _CHAINS)
 
+    def words(self, name: str, seq: int, most: int = 20_000) -> str:
+        """The text of an entry with words, or its beginning."""
+        row = self.store.entry(name, seq)
+        if row is None:
+            return ""
+        with self.store.open(body_of(row)) as reader:
+            return showable(reader.text(0, most))
+
     def response_body(self, name: str, trace_id: str) -> bytes:
         """The response to a request exactly as it was received."""
         return RequestLog(self.session(name)).response(trace_id)

@@ -60,6 +60,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", _S + "/play", Rule.CHANGE, "play"),
     Route("POST", _S + "/verify", Rule.CHANGE, answers.verify),
     Route("POST", _R + "/pin", Rule.CHANGE, answers.pin),
+    Route("GET", _R + "/undo", Rule.READ, answers.foresee),
     Route("POST", _R + "/undo", Rule.CHANGE, answers.undo),
     Route("GET", "/api/policies", Rule.READ, answers.policies, is_compressed=True),
     Route("GET", "/api/live", Rule.READ, "live"),

@@ -11,6 +11,7 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
 from keepwhole.apps.inspector.story import Stories
 from keepwhole.apps.inspector.what_if import WhatIf
+from keepwhole.apps.search_progress import Looked, looked_at
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.store.protocol import Store
@@ -39,7 +40,11 @@ class InspectorServices:
             if kept is not None:
                 own = {"artifact_id": kept.result.artifact_id, "tool": showable(kept.result.tool)}
                 found.append({"trace_id": match.trace_id, **own, "line": match.line, "text": showable(match.text)})
-        return {"found": found, "is_all": time.monotonic() < until}
+        is_all = time.monotonic() < until
+        with timeline.lock:
+            seqs = [kept.seq for kept in timeline.results.values()]
+        looked = Looked(len(seqs), len(seqs)) if is_all else looked_at(self.record.store, name, seqs)
+        return {"found": found, "is_all": is_all, **looked._asdict(), "words": looked.words, "next": None}
 
     def close(self) -> None:
         """Close the record's readers."""

@@ -6,7 +6,7 @@ Must not know: sockets.
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,22 +16,25 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
 from keepwhole.apps.kept_words import count_kept
+from keepwhole.apps.session_title import title_of, title_of_request
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.apps.window_contents import WindowUse
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound, StoreError
+from keepwhole.exchange.request_log import NO_ANSWER
 from keepwhole.exchange.request_log import LoggedRequest as SentStep
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
+from keepwhole.wire.rate_limits import parse_limits
 
 _BUDGET = 0.4
 """Seconds that one request may count; sessions that are not counted by then have no figures yet."""
 _POINTS = 200
-_FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost")
+_FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost", "title", "errors", "fork_of")
 
 
 class Sessions:
@@ -40,21 +43,33 @@ class Sessions:
     def __init__(self, record: Record) -> None:
         self._record = record
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
+        self._titles: dict[tuple[str, int], str] = {}
+        self._step_costs: tuple[tuple[str, int, int], dict[int, dict[str, Any]]] | None = None
         self._items: dict[tuple[str, str], list[window_contents.WindowItem]] = {}
 
     def list_page(self, query: Mapping[str, str]) -> dict[str, Any]:
         """A page of the sessions that match a search, the newest first."""
         words, after = query.get("query", "").lower().split(), query.get("after", "")
         most = shapes.number(query, "most", 50, 1, 200)
-        infos = self._record.store.sessions(None if words or after else most + 1)
-        names = [info.name for info in infos]
+        is_plain = not words and not after and not any(query.get(key) for key in ("agent", "errors"))
+        by, until = _ORDERS.get(query.get("sort", "")), time.monotonic() + _BUDGET
+        is_plain = is_plain and by is None
+        infos = self._record.store.sessions(most + 1 if is_plain else None)
+        agents = sorted({info.agent for info in infos if info.agent})
+        found = [info for info in infos if not query.get("agent") or info.agent == query["agent"]]
+        if words:
+            found = [info for info in found if all(word in self._search_text(info) for word in words)]
+        if query.get("errors"):
+            found = [info for info in found if self.row(info, until)["errors"]]
+        if by is not None:
+            found = _in_order(found, by, {info.name: self.row(info, until) for info in found}, query.get("order", ""))
+        names = [info.name for info in found]
         start = names.index(after) + 1 if after in names else 0
-        found = [info for info in infos[start:] if all(word in _search_text(info) for word in words)]
-        until = time.monotonic() + _BUDGET
-        rows = [self.row(info, until) for info in found[:most]]
+        rows = [self.row(info, until) for info in found[start : start + most]]
         return {
             "sessions": rows,
-            "next": rows[-1]["name"] if len(found) > most else None,
+            "agents": [showable(agent) for agent in agents],
+            "next": rows[-1]["name"] if len(found) > start + most else None,
             "home": self._record.location,
             "version": VERSION,
         }
@@ -77,20 +92,53 @@ class Sessions:
             timeline = self._record.timeline(name)
         except StoreError as error:
             return {**dict.fromkeys(_FIGURES), "health": "broken", "note": str(error)}
+        title = self._title(timeline)
         with timeline.lock:
-            return _figures(timeline, self._record)
+            return {"title": title, **_figures(timeline, self._record)}
+
+    def _title(self, timeline: Timeline) -> str | None:
+        """The user's first words, looked up once; of a session that has none, None."""
+        name, key = timeline.session, (timeline.session, timeline.generation)
+        if key not in self._titles:
+            try:
+                title = self._read_title(timeline, name)
+            except StoreError:
+                title = None
+            if title is None:
+                return None
+            if len(self._titles) > 5_000:
+                self._titles.clear()
+            self._titles[key] = title
+        return self._titles[key]
+
+    def _read_title(self, timeline: Timeline, name: str) -> str | None:
+        with timeline.lock:
+            asked = next((step.request for step in timeline.steps if step.request is not None), None)
+            said = [pair for step in timeline.steps[:3] for pair in step.said] + timeline.said_last[:9]
+        if asked is not None:
+            return title_of_request(self._record.request_body(name, asked.trace_id))
+        texts = (self._record.words(name, seq) for seq, words in said if words.role == "user")
+        return next((title for text in texts if (title := title_of(text)) is not None), None)
+
+    def _search_text(self, info: SessionInfo) -> str:
+        known = self._counted.get((info.name, info.entries, info.last_at), {}).get("title") or ""
+        return f"{info.name} {info.agent or ''} {info.workspace or ''} {known}".lower()
 
     def describe(self, name: str) -> dict[str, Any]:
         """The summary of one session."""
         timeline = self._record.timeline(name)
-        info = self._record.info(name)
+        info, title = self._record.info(name), self._title(timeline)
+        tree = self._tree(timeline, info)
         with timeline.lock:
             current = request_figures.current_request(_sent_steps(timeline))
             newest = None if current is None else timeline.find_request(current.request.trace_id)
             model = "" if current is None else current.request.model
             return {
                 **_session_fields(info),
+                "title": title,
                 **_figures(timeline, self._record),
+                "tree": tree,
+                "limits": _limits(timeline),
                 "seq": timeline.seq,
                 "model": showable(model),
                 "window": profile_for(model, self._record.settings.models).window,
@@ -103,6 +151,32 @@ class Sessions:
                 "tour": tour_of(timeline) if info.agent == SAMPLE_AGENT else None,
             }
 
+    def costs_of_steps(self, timeline: Timeline) -> dict[int, dict[str, Any]]:
+        """What each request has cost, by the number of its entry; computed anew where the session has grown."""
+        key = timeline.session, timeline.generation, timeline.seq
+        if self._step_costs is None or self._step_costs[0] != key:
+            profile_of = lru_cache(partial(profile_for, overrides=self._record.settings.models))
+            costs = request_figures.costs_of(_sent_steps(timeline), profile_of)
+            self._step_costs = key, {seq: _step_cost(cost) for seq, cost in costs.items()}
+        return self._step_costs[1]
+
+    def _tree(self, timeline: Timeline, info: SessionInfo) -> dict[str, Any]:
+        """The session that this one was forked from, those forked from it as far as they are counted, its agents."""
+        counted = {key[0]: figures for key, figures in self._counted.items()}
+        forks = [name for name, figures in counted.items() if figures.get("fork_of") == info.name]
+        with timeline.lock:
+            origin, main = timeline.fork_of, _main_branch(timeline)
+            agents = [branch for branch in _branches(timeline) if branch["name"] != showable(main)]
+
+        def named(name: str) -> dict[str, Any]:
+            return {"name": name, "title": counted.get(name, {}).get("title")}
+
+        return {
+            "origin": None if origin is None else named(origin),
+            "forks": [named(name) for name in forks],
+            "agents": [{"branch": each["name"], "steps": each["steps"], "title": None} for each in agents],
+        }
+
     def window_of_step(self, name: str, index: int) -> dict[str, Any]:
         """What fills the window at a step: of its request, or of the newest request before it on any branch."""
         timeline = self._record.timeline(name)
@@ -111,7 +185,9 @@ class Sessions:
                 raise NotFound(f"Session `{name[:80]}` has no step {index + 1}.")
             before = reversed(timeline.steps[: index + 1])
             found = self._indicator(timeline, next((step for step in before if step.request is not None), None))
-        return {"step": index, "indicator": found}
+        if found is None:
+            raise NotFound(f"Nothing is known of the window at step {index + 1} of session `{name[:80]}`.")
+        return found
 
     def _indicator(self, timeline: Timeline, step: TimelineStep | None) -> dict[str, Any] | None:
         settings = self._record.settings
@@ -223,6 +299,8 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
         "results": len(chars),
         "kept": count_kept(kept.result for kept in timeline.results.values()).words,
         "requests": timeline.requests,
+        "errors": _errors(timeline),
+        "fork_of": timeline.fork_of,
         "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
         "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),
         "cost": _cost(timeline, record.settings),
@@ -240,7 +318,59 @@ def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
     stated = state_cost(cost)
     paid, off, saved = stated.amounts
     words = {"paid": paid, "off": off, "saved": saved, "words": stated.words, "assumes": ASSUMPTION}
-    return words | {"is_loss": stated.saved < 0}
+    figures = stated.as_dict
+    return words | {
+        "is_loss": stated.saved < 0,
+        "figures": figures,
+        "basis": figures["basis"],
+        "compactions": cost.compactions,
+        "tokens": request_figures.billed_tokens(sent),
+    }
+
+
+def _step_cost(cost: request_figures.Cost) -> dict[str, Any]:
+    stated = state_cost(cost)
+    paid, off, saved = stated.amounts
+    return {"paid": paid, "off": off, "saved": saved, "is_loss": stated.saved < 0, "figures": stated.as_dict}
+
+
+def _errors(timeline: Timeline) -> int:
+    """Results that are errors, and requests that were refused or not answered."""
+    failed = sum(kept.result.is_error for kept in timeline.results.values())
+    return failed + sum(step.outcome in ("refused", NO_ANSWER) for step in _sent_steps(timeline))
+
+
+def _limits(timeline: Timeline) -> list[dict[str, Any]] | None:
+    """The newest rate limits that a provider told; None where none did."""
+    told = (step.response.limits for step in reversed(timeline.steps) if step.response and step.response.limits)
+    found = parse_limits(next(told, None))
+    return [one._asdict() | {"words": one.words} for one in found] or None
+
+
+def _in_order(
+    infos: list[SessionInfo], by: Callable[[SessionInfo, dict[str, Any]], Any], rows: dict[str, Any], order: str
+) -> list[SessionInfo]:
+    """The sessions in the order that is asked for, descending by default; those of which it is not known come last."""
+    keyed = [(by(info, rows[info.name]), info) for info in infos]
+    known = [pair for pair in keyed if pair[0] is not None]
+    known.sort(key=lambda pair: pair[0], reverse=order != "asc")
+    return [info for _, info in known] + [info for key, info in keyed if key is None]
+
+
+def _amount(key: str) -> Callable[[SessionInfo, dict[str, Any]], Any]:
+    return lambda _, row: None if row["cost"] is None else row["cost"]["figures"][key]
+
+
+_ORDERS: dict[str, Callable[[SessionInfo, dict[str, Any]], Any]] = {
+    "created": lambda info, _: info.created_at,
+    "name": lambda info, _: info.name,
+    "last": lambda info, _: info.last_at,
+    "cost": _amount("paid"),
+    "saved": _amount("saved"),
+    "errors": lambda _, row: row["errors"],
+    "requests": lambda _, row: row["requests"],
+}
+"""What a list can be sorted by; with `last`, which is the store's own order, everything is listed too."""
 
 
 def _sent_steps(timeline: Timeline) -> list[SentStep]:
@@ -263,10 +393,6 @@ def _notes(timeline: Timeline) -> list[str]:
 
 def _chars(kept: Any) -> tuple[int, int]:
     return kept.shown_chars, kept.facts.chars
-
-
-def _search_text(info: SessionInfo) -> str:
-    return f"{info.name} {info.agent or ''} {info.workspace or ''}".lower()
 
 
 def _session_fields(info: SessionInfo) -> dict[str, Any]:

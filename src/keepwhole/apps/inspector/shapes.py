@@ -7,6 +7,7 @@ Must not know: stores, sockets.
 from collections.abc import Mapping
 from typing import Any
 
+from keepwhole.apps.argument_words import telling_argument
 from keepwhole.apps.inspector.images import media_fields
 from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
 from keepwhole.apps.kept_words import chars_as_sent, shown_tokens
@@ -32,6 +33,8 @@ def step(of: TimelineStep) -> dict[str, Any]:
         "last": of.last,
         "at": of.at,
         **_request_fields(request, response),
+        "clock": _clock_fields(response),
+        "errors": sum(kept.result.is_error for kept in of.results),
         "rewritten": rewrite_of(of),
         "rounds": of.rounds,
         "results": [result(kept) for kept in of.results[:_LISTED]],
@@ -51,6 +54,15 @@ def _request_fields(request: Request | None, response: Response | None) -> dict[
     name = None if request is None else request.trace_id
     size = None if request is None else request.size
     return {"id": name, "size": size, **about, "usage": usage(response), "outcome": outcome, **timed}
+
+
+def _clock_fields(response: Response | None) -> dict[str, int] | None:
+    """How long a request took, phase by phase; None where that is not known."""
+    times = None if response is None else response.times
+    if times is None:
+        return None
+    phases = {"queue": times.queue, "keepwhole": times.own, "first": times.first, "stream": times.stream}
+    return {**phases, "total": times.total}
 
 
 def _printable(value: object) -> object:
@@ -98,6 +110,7 @@ def result(kept: TimelineResult) -> dict[str, Any]:
         "artifact_id": own.artifact_id,
         "tool": showable(own.tool),
         "arguments": _short(own.arguments),
+        "argument": telling_argument(own.arguments),
         "at": own.at,
         "chars": facts.chars,
         "tokens": estimate_from_length(facts.chars) if media is None else media["tokens"],

@@ -16,8 +16,12 @@ from typing import NamedTuple
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
 from keepwhole.canonical.manifest import ShownPiece, decode_manifest
+from keepwhole.conversation.client_compaction import TOOL as COSTS
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.exchange.outgoing_request import TOOL as ROUND
+from keepwhole.record.fork_note import TOOL as FORK
+from keepwhole.record.fork_note import origin_in
+from keepwhole.record.words_note import SaidWords, read_words
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Store, body_of, entry_of
 
@@ -62,7 +66,7 @@ class TimelineResult:
 class TimelineStep:
     """One request with its results, or results without a request."""
 
-    __slots__ = ("base", "decisions", "index", "last", "request", "response", "results", "rounds", "seq")
+    __slots__ = ("base", "decisions", "index", "last", "request", "response", "results", "rounds", "said", "seq")
 
     def __init__(self, index: int, seq: int) -> None:
         self.index, self.seq, self.last = index, seq, seq
@@ -71,6 +75,8 @@ class TimelineStep:
         """The request on which its manifest is based."""
         self.response: Response | None = None
         self.results: list[TimelineResult] = []
+        self.said: list[tuple[int, SaidWords]] = []
+        """The numbers of the entries with words that an imported log has before its results."""
         self.decisions: list[tuple[TimelineResult | None, Decision]] = []
         self.rounds = 0
         """Hidden rounds of recall."""
@@ -108,6 +114,10 @@ class Timeline:
         """The steps of each branch that have a request, in order."""
         self._requests: dict[int, Request] = {}
         self._rounds = 0
+        self.fork_of: str | None = None
+        """The session that this one goes on from."""
+        self.said_last: list[tuple[int, SaidWords]] = []
+        """Words behind the last result."""
         self._branches: set[str] = set()
         self._passed: dict[str, int] = {}
         """For each result that waits: how many requests did not show it."""
@@ -180,8 +190,7 @@ class Timeline:
                 step.response, step.last = header, entry.seq
 
     def _add_result(self, entry: Entry, result: Result) -> None:
-        if result.tool == ROUND:
-            self._rounds += 1
+        if self._take_note(entry.seq, result):
             return
         kept = TimelineResult(entry.seq, len(self.results), result, entry.facts)
         self.results[result.trace_id] = self._by_artifact[result.artifact_id] = kept
@@ -189,7 +198,19 @@ class Timeline:
             self._by_call.setdefault(result.call_id, []).append(kept)
         step = self._open_step(entry.seq, result.turn)
         step.results.append(kept)
+        step.said += self.said_last
+        self.said_last = []
         kept.step, step.last = step, entry.seq
+
+    def _take_note(self, seq: int, result: Result) -> bool:
+        """Take in what Keepwhole itself has recorded, which is no result of a tool; return whether it was that."""
+        if result.tool == ROUND:
+            self._rounds += 1
+        elif result.tool == FORK:
+            self.fork_of = origin_in(result) or self.fork_of
+        elif (words := read_words(result)) is not None:
+            self.said_last.append((seq, words))
+        return result.tool in (ROUND, FORK, COSTS) or read_words(result) is not None
 
     def _add_decision(self, seq: int, decision: Decision) -> None:
         kept = self.results.get(decision.trace_id)

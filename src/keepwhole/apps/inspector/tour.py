@@ -20,7 +20,11 @@ _STOPS: tuple[tuple[str, str, str], ...] = (
 
 def tour_of(timeline: Timeline) -> list[dict[str, Any]]:
     """The stops that a session has, in the order of the tour."""
-    found = {"cut": _largest(timeline.steps, _cut), "batch": _largest(timeline.steps, _batch), "recall": _recall(timeline)}
+    found = {
+        "cut": _largest(timeline.steps, _cut),
+        "batch": _largest(timeline.steps, _batch),
+        "recall": _recall(timeline),
+    }
     return [
         {"index": step.index, "label": label, "words": words}
         for key, label, words in _STOPS
