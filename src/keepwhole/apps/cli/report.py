@@ -10,7 +10,7 @@ from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, add_up, session_tools
 from keepwhole.apps.request_figures import turns
-from keepwhole.apps.stated_cost import state_cost
+from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.errors import UsageError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
@@ -57,6 +57,8 @@ def report(args: argparse.Namespace) -> int:
     screen.say()
     for sentence in found.says:
         screen.say(sentence)
+    if any(group.cost is not None for group in found.groups.values()):
+        screen.say(screen.dim(ASSUMPTION))
     return 0
 
 
@@ -89,8 +91,9 @@ def _rows(found: figures.Report) -> list[tuple[str, ...]]:
 
 def _cost_rows(groups: Sequence[figures.Group]) -> list[tuple[str, ...]]:
     """The cost of all sessions of each group, beside what it would have been with `mode: off`."""
-    names = ("paid for the input of all sessions", "would have paid with `mode: off`", "saved")
     stated = [None if group.cost is None else state_cost(group.cost) for group in groups]
+    at = " (at list price)" if any(one is not None and one.is_list_price for one in stated) else ""
+    names = (f"paid for the input of all sessions{at}", f"would have paid with `mode: off`{at}", f"saved{at}")
     cells = [("–",) * 3 if one is None else one.amounts for one in stated]
     return [(name, *row) for name, row in zip(names, zip(*cells, strict=True), strict=True)]
 
@@ -114,6 +117,7 @@ def _as_dict(found: figures.Report) -> dict[str, object]:
             }
             for name, group in found.groups.items()
         },
+        "assumes": ASSUMPTION,
         "mixed": found.mixed,
         "ratios": {name: ratio._asdict() for name, ratio in found.ratios.items()},
         "says": list(found.says),

@@ -1,23 +1,35 @@
-"""`keepwhole status`: how full the context window is, the three thresholds, the input's cost, the tools declared."""
+"""`keepwhole status`: what fills the context window, the three thresholds, the input's cost, limits, declared tools."""
 
 import argparse
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from keepwhole.apps import request_figures
+from keepwhole.apps import request_figures, window_contents
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, session_tools
 from keepwhole.apps.kept_words import KeptCounts, count_kept
-from keepwhole.apps.stated_cost import StatedCost, state_cost
+from keepwhole.apps.stated_cost import ASSUMPTION, StatedCost, state_cost
+from keepwhole.apps.window_contents import WindowUse
 from keepwhole.canonical.entry import OWN_TOOLS, Result
+from keepwhole.errors import StoreError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.thresholds import Indicator
 from keepwhole.models.tokens import estimate_from_length
+from keepwhole.record.words_note import TOOL as WORDS
 from keepwhole.store.protocol import decision_of, entry_of
+from keepwhole.wire.rate_limits import RateLimit, parse_limits
 
 _WIDTH = 40
+_LISTED = 10
+"""Items of the window that are listed for people."""
+_COUNTED = {
+    "bill": "The last request, as the provider billed it",
+    "estimate": "The last request, estimated, since no bill is on record",
+    "results": "The results alone, since no request is on record",
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,18 +41,32 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(act=status)
 
 
+class _Results(NamedTuple):
+    """The results of a session."""
+
+    shown: list[tuple[Result, int]]
+    """Each with the characters that are shown of it."""
+    chars: int
+    """Characters of all of them as they came."""
+    kept: KeptCounts
+
+
 class _Status(NamedTuple):
     """What is printed of one session."""
 
     session: str
     results: int
     kept: KeptCounts
-    counted: Literal["request", "results"]
-    """Whether the tokens are those of the last request, or of the results alone where no request is on record."""
-    tokens_whole: int
+    use: WindowUse
     window: Indicator
     cost: StatedCost | None
+    limits: list[RateLimit]
     declared: list[ServerTools]
+
+    @property
+    def items(self) -> list[window_contents.WindowItem]:
+        """What fills the window, the largest first; together exactly its tokens."""
+        return window_contents.scale_items(self.use.items, self.use.used)
 
 
 def status(args: argparse.Namespace) -> int:
@@ -59,37 +85,63 @@ def status(args: argparse.Namespace) -> int:
 
 def _read(context: CommandContext, model: str | None) -> _Status:
     info, settings = context.current_session(), context.settings
-    chars, kept = _read_results(context, info.name)
-    steps = request_figures.turns(RequestLog(context.session(info.name)).all())
-    if steps:
-        shown, whole = (round(size) for size in request_figures.sizes(steps[-1]))
-    else:
-        shown, whole = (estimate_from_length(sum(each[at] for each in chars.values())) for at in (0, 1))
-    window = profile_for(model or (steps[-1].request.model if steps else None), settings.models).window
+    results = _read_results(context, info.name)
+    log = RequestLog(context.session(info.name))
+    steps = log.all()
+    use = _window_use(context, log, steps, results, model)
+    told = (step.response.limits for step in reversed(steps) if step.response is not None and step.response.limits)
     return _Status(
         info.name,
-        len(chars),
-        kept,
-        "request" if steps else "results",
-        whole,
-        settings.thresholds.indicator(shown, window),
+        len(results.shown),
+        results.kept,
+        use,
+        settings.thresholds.indicator(use.used, use.profile.window),
         _cost(context, steps),
-        session_tools(context.store, info.name, steps),
+        parse_limits(next(told, None)),
+        session_tools(context.store, info.name, request_figures.turns(steps)),
     )
 
 
-def _read_results(context: CommandContext, session: str) -> tuple[dict[str, tuple[int, int]], KeptCounts]:
-    """The characters of each result as it is shown and as it came, by its id, and how the results were kept."""
-    found: dict[str, tuple[int, int]] = {}
-    results: list[Result] = []
+def _window_use(
+    context: CommandContext, log: RequestLog, steps: list[LoggedRequest], results: _Results, model: str | None
+) -> WindowUse:
+    """What fills the window: the request that is in it now, or the results where no request is on record."""
+    current = request_figures.current_request(steps)
+    if current is None:
+        items = window_contents.items_of_results(results.shown)
+        profile, used = profile_for(model, context.settings.models), sum(item.tokens for item in items)
+        return WindowUse(used, estimate_from_length(results.chars), "results", model or "", profile, items)
+    used, whole = map(round, request_figures.sizes(current))
+    name = model or current.request.model
+    counted = "estimate" if request_figures.billed(current) is None else "bill"
+    profile = profile_for(name, context.settings.models)
+    return WindowUse(used, whole, counted, name, profile, _items(log, current, results.shown))
+
+
+def _items(
+    log: RequestLog, current: LoggedRequest, results: Sequence[tuple[Result, int]]
+) -> list[window_contents.WindowItem]:
+    by_call = {result.call_id: result for result, _ in results}
+    try:
+        return window_contents.items_of_request(log.body(current.request.trace_id), by_call.get)
+    except StoreError:  # a damaged request has a size, but no items
+        return []
+
+
+def _read_results(context: CommandContext, session: str) -> _Results:
+    """The results of a session, without the words of its log."""
+    found: dict[str, tuple[Result, int]] = {}
+    whole = 0
     for row in context.store.rows(session, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         if isinstance(entry.header, Result):
-            results.append(entry.header)
-            found[row.trace_id] = entry.facts.chars, entry.facts.chars
+            if entry.header.tool != WORDS:
+                found[row.trace_id] = entry.header, entry.facts.chars
+                whole += entry.facts.chars
         elif row.trace_id in found:
-            found[row.trace_id] = decision_of(row).shown_chars, found[row.trace_id][1]
-    return found, count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS))
+            found[row.trace_id] = found[row.trace_id][0], decision_of(row).shown_chars
+    results = list(found.values())
+    return _Results(results, whole, count_kept(one for one, _ in results if not one.tool.startswith(OWN_TOOLS)))
 
 
 def _as_dict(found: _Status) -> dict[str, Any]:
@@ -98,34 +150,60 @@ def _as_dict(found: _Status) -> dict[str, Any]:
         "results": found.results,
         "cut_by_client": found.kept.cut,
         "tokens_shown": found.window.tokens,
-        "tokens_whole": found.tokens_whole,
+        "tokens_whole": found.use.whole,
+        "model": found.use.model or None,
         "window": found.window.window,
+        "window_is_known": found.use.is_known,
         "share": found.window.share,
         "level": found.window.level,
         "thresholds": [line._asdict() for line in found.window.lines],
-        "counted": found.counted,
-        "input": None if found.cost is None else found.cost.as_dict,
+        "counted": found.use.counted,
+        "items": [{**item._asdict(), "recall": item.recall} for item in window_contents.largest_items(found.items)],
+        "input": None if found.cost is None else {**found.cost.as_dict, "assumes": ASSUMPTION},
+        "limits": [one._asdict() for one in found.limits],
         "declarations": [one._asdict() for one in found.declared],
     }
 
 
 def _print(found: _Status, how: str) -> None:
-    state = found.window
+    state, use = found.window, found.use
     filled = min(_WIDTH, round(state.share * _WIDTH))
     bar = "█" * filled + "·" * (_WIDTH - filled)
     screen.say(f"{screen.bold(found.session)}  {found.kept.words}, {how}")
     screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({state.share:.0%})")
-    is_request = found.counted == "request"
-    what = "The last request" if is_request else "The results alone, since no request is on record"
-    screen.say(f"{what}: whole, that would be ≈ {found.tokens_whole:,} tokens.\n")
+    if not use.is_known:
+        name = f"model `{screen.line(use.model, 60)}`" if use.model else "model"
+        screen.say(f"The {name} is unknown, so the window is a guess; set `models.NAME.window`, or give `--model`.")
+    screen.say(f"{_COUNTED[use.counted]}. Whole, that would be ≈ {use.whole:,} tokens.\n")
+    _print_items(found.items, state.window)
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
     if found.cost is not None:
         screen.say(f"\nInput: {found.cost.sentence}.")
+        screen.say(screen.dim(ASSUMPTION))
+    if found.limits:
+        screen.say(f"\nLimits: {'; '.join(screen.line(one.words, 60) for one in found.limits)}.")
     if found.declared:
         total = sum(one.tokens for one in found.declared)
         screen.say(f"\nTool declarations: ≈ {total:,} tokens in every request, called or not.")
         print_declared([(one, None) for one in found.declared])
+
+
+def _print_items(items: list[window_contents.WindowItem], window: int) -> None:
+    """Print what fills the window, the largest first, each with the command that reads it back."""
+    if not items:
+        return
+    rows = [
+        (
+            f"{item.tokens:,}",
+            f"{item.tokens / window:.1%}",
+            screen.line(f"{item.label} {item.argument or ''}".strip(), 60),
+            f"keepwhole show {item.artifact_id}" if item.artifact_id else "",
+        )
+        for item in window_contents.largest_items(items, _LISTED)
+    ]
+    screen.print_table(("Tokens", "Share", "What fills the window", "Read it"), rows, right=(0, 1))
+    screen.say()
 
 
 def _cost(context: CommandContext, steps: list[LoggedRequest]) -> StatedCost | None:

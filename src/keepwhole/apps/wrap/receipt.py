@@ -26,6 +26,7 @@ from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
+from keepwhole.wire.rate_limits import parse_limits
 
 _OWN = "keepwhole_"
 """The prefix of the tools under which Keepwhole records entries of its own."""
@@ -180,6 +181,7 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
         *_cache_row(steps),
         *_cost_row(tally, profile_of),
         *_window_row(tally, profile_of),
+        *_limits_row(steps),
         *_trouble_row(tally.trouble),
         *_client_row(tally),
         *_session_row(tally),
@@ -270,6 +272,14 @@ def _window_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]
         yield "window", f"90 % full at request {sent}" + (f", with everything at {whole}" if whole != sent else "")
     elif whole is not None:
         yield "window", f"never 90 % full; with everything at request {whole}"
+
+
+def _limits_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
+    """The newest rate limits where the client is signed in with a plan: they are what it pays with."""
+    told = (step.response.limits for step in reversed(steps) if step.response is not None and step.response.limits)
+    found = parse_limits(next(told, None)) if any(step.request.by_plan for step in steps) else []
+    if found:
+        yield "limits", "; ".join(one.words for one in found[:4])
 
 
 def _trouble_row(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
