@@ -38,6 +38,7 @@ class Fake:
         self.listeners: list[tuple[str, web.StreamResponse]] = []
         self.refuse_live = False
         self.posted: list[tuple[str, Any]] = []
+        self.stopped = 0
         self.url = ""
         self.ending = False
         self.loop = asyncio.new_event_loop()
@@ -182,6 +183,23 @@ def _request(request: web.Request, fake: Fake) -> Answer:
     return {"size": len(text), "digest": "sha256:cd", "from": first, "text": part, "more": first + most < len(text)}
 
 
+def _about_request(request: web.Request, fake: Fake) -> Answer:
+    name, index = _name(request, fake), int(request.match_info["id"][1:])
+    hostile = fake.hostile.get(name, "")
+    made = {
+        "story": lambda: fake_data.story(index, fake.steps[name], hostile),
+        "messages": lambda: fake_data.request(index, request.query, hostile),
+        "answer": lambda: fake_data.answer(hostile),
+    }
+    return made[request.path.rpartition("/")[2]]()
+
+
+def _window(request: web.Request, fake: Fake) -> Answer:
+    index, hostile = int(request.match_info["index"]), fake.hostile.get(_name(request, fake), "")
+    step = fake_data.step(index)
+    return {"step": index, "indicator": fake_data.indicator(step["tokens_sent"], step["tokens_whole"], hostile)}
+
+
 def _search(request: web.Request, fake: Fake) -> Answer:
     line = _line(_name(request, fake), fake, 40)
     found = [{"trace_id": f"t{index}-0", "line": 4 + index, "text": line} for index in range(5)]
@@ -206,6 +224,7 @@ ROUTES: dict[tuple[str, str], PageRequest] = {
     ("GET", "/api/sessions"): lambda request, fake: {
         "sessions": fake.sessions(request.query.get("query", "")),
         "next": None,
+        "agents": ["claude-code", "codex"],
         "home": "/home/ada/.keepwhole",
         "version": "0.9.0",
     },
@@ -219,8 +238,11 @@ ROUTES: dict[tuple[str, str], PageRequest] = {
     ("GET", RESULT + "/find"): _find,
     ("GET", SESSION + "/requests/{id}"): _request,
     ("GET", SESSION + "/requests/{id}/response"): _request,
+    ("GET", SESSION + "/requests/{id}/story"): _about_request,
+    ("GET", SESSION + "/requests/{id}/messages"): _about_request,
+    ("GET", SESSION + "/requests/{id}/answer"): _about_request,
+    ("GET", SESSION + "/steps/{index}/window"): _window,
     ("GET", SESSION + "/search"): _search,
-    ("POST", SESSION + "/play"): _play,
     ("POST", SESSION + "/verify"): lambda request, fake: {"ok": True, "entries": 740, "findings": []},
     ("POST", RESULT + "/pin"): lambda request, fake: {"tokens": 0},
     ("POST", RESULT + "/undo"): lambda request, fake: {"tokens": 4_300},
@@ -241,6 +263,29 @@ def _answering(asked: PageRequest, fake: Fake) -> Callable[[web.Request], Awaita
             fake.posted.append((request.path, await request.json()))
         response = web.json_response(asked(request, fake), headers={"cache-control": "no-store"})
         response.enable_compression()
+        return response
+
+    return answer
+
+
+def _playing(fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A comparison that reports how far it is, and notices when nobody waits for it."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        fake.posted.append((request.path, await request.json()))
+        for part, (status, words) in fake.broken.items():
+            if part in request.path:
+                return web.json_response({"error": words}, status=status)
+        response = web.StreamResponse(headers={"content-type": "application/x-ndjson"})
+        await response.prepare(request)
+        try:
+            for share in (0.2, 0.6):
+                line = {"share": share, "words": "sending everything"}
+                await response.write(json.dumps(line).encode() + b"\n")
+                await asyncio.sleep(fake.delay)
+            await response.write(json.dumps({"outcome": _play(request, fake)}).encode() + b"\n")
+        except (ConnectionError, asyncio.CancelledError):
+            fake.stopped += 1
         return response
 
     return answer
@@ -293,6 +338,7 @@ def application(fake: Fake) -> web.Application:
     app.router.add_get("/api/live", fake.live)
     app.router.add_get(RESULT + "/raw", _raw)
     app.router.add_get(SESSION + "/requests/{id}/raw", _raw)
+    app.router.add_post(SESSION + "/play", _playing(fake))
     for (method, path), asked in ROUTES.items():
         app.router.add_route(method, path, _answering(asked, fake))
     return app

@@ -92,6 +92,8 @@ def step(index: int, hostile: str = "") -> dict[str, Any]:
         "outcome": hostile or "complete",
         "first_ms": 820,
         "total_ms": 5_400,
+        "clock": {"queue": 2, "keepwhole": 18, "first": 800, "stream": 4_580, "total": 5_400},
+        "cost": {"paid": "$0.009", "off": hostile or "$0.021", "saved": "$0.012", "is_loss": False},
         "rewritten": {"bytes": 84_000, "tokens": 21_000} if rewritten else None,
         "results": results,
         "decisions": [
@@ -109,6 +111,8 @@ def decision(index: int, hostile: str = "") -> dict[str, Any]:
     return {
         "trace_id": f"t{index}-0",
         "artifact_id": hostile or None,
+        "tool": hostile or "bash",
+        "arguments": hostile or '{"command": "pytest -q tests"}',
         "rule": hostile or "batch",
         "strategy": hostile or "head_tail",
         "saved": 4_300,
@@ -126,6 +130,9 @@ def row(name: str, steps: int, health: str = "ok", note: str = "", hostile: str 
     whole = 6_000 + steps * 950
     return {
         "name": name,
+        "title": hostile or (f"Mend the router of {name}" if name != "nothing-yet" else None),
+        "fork_of": "fix-the-router" if name == "long-haul" else None,
+        "errors": steps // 17,
         "agent": hostile or "claude-code",
         "workspace": hostile or "/home/ada/server",
         "created_at": 1_789_990_000_000,
@@ -158,7 +165,15 @@ def summary(name: str, steps: int, hostile: str = "") -> dict[str, Any]:
             "sent": [each["tokens_sent"] for each in made],
             "cached": [each["usage"]["cached"] for each in made],
             "predicted": [each["predicted"] for each in made],
+            "ms": [each["total_ms"] for each in made],
             "rewritten": [last // 60 > before // 60 for before, last in zip([0, *at], at, strict=False)],
+        },
+        "tree": {
+            "origin": {"name": "fix-the-router", "title": hostile or "Mend the router"}
+            if name == "long-haul"
+            else None,
+            "forks": [],
+            "agents": [{"branch": "b1", "steps": 4, "title": hostile or "Explore"}],
         },
         "steps": steps,
         "seq": steps * 5,
@@ -176,6 +191,9 @@ def indicator(used: int, whole: int, hostile: str = "") -> dict[str, Any]:
         "whole": whole,
         "window": WINDOW,
         "share": share,
+        "is_known": True,
+        "counted": "bill",
+        "items": [item(used, hostile, at) for at in range(3)],
         "parts": [{"kind": kind, "label": label, "tokens": round(used * part)} for kind, label, part in shares],
         "thresholds": [
             {
@@ -195,6 +213,81 @@ def indicator(used: int, whole: int, hostile: str = "") -> dict[str, Any]:
             },
         ],
         "state": "hard" if share >= 0.95 else "compaction" if share >= 0.9 else "warning" if share >= 0.75 else "ok",
+    }
+
+
+def item(used: int, hostile: str, at: int) -> dict[str, Any]:
+    """One of the things that fill the window."""
+    about = {"kind": "tool", "label": hostile or TOOLS[at], "tokens": used // (at + 3), "share": 1 / (at + 3)}
+    named = {"trace_id": f"t{at}-0", "artifact_id": f"art_{at}", "recall": f'get_artifact(id="art_{at}")'}
+    return about | named | {"pieces": 1, "argument": hostile or "pytest -q"}
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"kind": "text", "text": words, "chars": len(words), "more": False, **more}
+
+
+def message(index: int, role: str, state: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {"index": index, "role": role, "state": state, "tokens": 40, "parts": list(parts)}
+
+
+def call(hostile: str = "") -> dict[str, Any]:
+    arguments = hostile or '{"command": "pytest -q tests/server", "timeout": 60}'
+    return text(arguments) | {"kind": "call", "tool": hostile or "bash", "call_id": "c1"}
+
+
+def returned(index: int, hostile: str = "") -> dict[str, Any]:
+    about = {
+        "kind": "result",
+        "tool": hostile or "bash",
+        "call_id": "c1",
+        "arguments": hostile or '{"command": "make"}',
+    }
+    place = {"trace_id": f"t{index}-0", "step": index, "rule": hostile or "arrival", "kept_chars": 9_000, "media": None}
+    return text(hostile or "12 passed") | about | place | {"is_error": False, "was": text(hostile or "all of it")}
+
+
+def answer(hostile: str = "") -> dict[str, Any]:
+    thought = text(hostile or "The slash matters.") | {"kind": "thinking"}
+    said = message(0, "assistant", "new", thought, text(hostile or "I look at the router."), call(hostile))
+    return {"status": 200, "outcome": "complete", "error": "", "is_readable": True, "messages": [said]}
+
+
+def story(index: int, total: int, hostile: str = "") -> dict[str, Any]:
+    """The words of a step."""
+    first = [message(0, "user", "new", text(hostile or "Mend the router."))] if index == 0 else []
+    told = [*first, message(2 * index, "assistant", "new", call(hostile))]
+    told.append(message(2 * index + 1, "tool", "new", returned(index, hostile)))
+    after = {"index": index + 1, "id": f"r{index + 1}", "results": [result(index + 1, hostile=hostile)]}
+    follows = after if index + 1 < total else None
+    return {"is_readable": True, "skipped": 0, "messages": told, "answer": answer(hostile), "next": follows}
+
+
+def request(index: int, query: Any, hostile: str = "") -> dict[str, Any]:
+    """A request as messages: many as before, one changed, two new."""
+    first, most = int(query.get("from", 0)), int(query.get("count", 40))
+    runs = [("same", 0, 30), ("changed", 30, 1), ("same", 31, 9), ("new", 40, 2)]
+    states = [state for state, _, count in runs for _ in range(count)]
+    shown = [
+        message(at, "tool", states[at], returned(at, hostile))
+        if at % 2
+        else message(at, "assistant", states[at], text(hostile or f"Message {at}"), call(hostile))
+        for at in range(first, min(first + most, len(states)))
+    ]
+    return {
+        "is_readable": True,
+        "step": index,
+        "model": hostile or "claude-sonnet-5",
+        "total": len(states),
+        "before": {"index": index - 1, "id": f"r{index - 1}", "results": []} if index else None,
+        "gone": 0,
+        "system": text(hostile or "You are a coding agent."),
+        "is_system_new": False,
+        "tools": [{"name": hostile or "bash", "tokens": 120}],
+        "runs": [{"state": state, "from": at, "count": count} for state, at, count in runs],
+        "from": first,
+        "messages": shown,
+        "curl": {"command": "curl https://api.anthropic.com/v1/messages", "file": f"r{index}.json", "is_inline": False},
     }
 
 

@@ -16,7 +16,7 @@ from keepwhole.apps.listener import read_secret
 from keepwhole.store.protocol import Store
 from tests.apps.inspector.inspector_server import OURS, TOKEN, Served
 
-NAMES = {"{name}": "s", "{id}": "x", "{file}": "index.html", "{folder}": "vendor"}
+NAMES = {"{name}": "s", "{id}": "x", "{index}": "0", "{file}": "index.html", "{folder}": "vendor"}
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 WITH_DATA = [route for route in ROUTES if route.rule in (Rule.READ, Rule.CHANGE)]
 every_route_with_data = pytest.mark.parametrize("route", WITH_DATA, ids=lambda route: f"{route.method} {route.path}")
@@ -172,9 +172,9 @@ def test_looking_changes_nothing(page: Served, services: InspectorServices, kept
     request = page.get(f"/api/sessions/{played}/steps").json["steps"][0]["id"]
     for route in ROUTES:
         if route.method == "GET" and route.answer != "live":
-            path = route.path.replace("{name}", "s").replace("{id}", kept)
+            path = route.path.replace("{name}", "s").replace("{id}", kept).replace("{index}", "0")
             if "requests" in path:
-                path = route.path.replace("{name}", played).replace("{id}", request)
+                path = route.path.replace("{name}", played).replace("{id}", request).replace("{index}", "0")
             assert page.get(path + "?text=line").status in (200, 404), path
     assert snapshot(services.record.store) == before
 

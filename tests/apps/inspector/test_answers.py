@@ -160,7 +160,12 @@ def test_a_response_is_shown_exactly_as_received(services: InspectorServices, se
 def test_a_result_is_shown_beside_what_the_model_saw(services: InspectorServices, session: Session, kept: str) -> None:
     found = answers.one_result(services, PageRequest(("s", kept)))
     text = numbered_lines(5_000)
+    original = found["canonical"].pop("segments")
     assert found["canonical"] == {"text": text[:16_384], "from_line": 1, "lines": 5_000, "more": True}
+    assert {part["part"] for part in original} == {"kept", "gap"}
+    assert sum(part["chars"] for part in original) == len(text), "the original once, in order"
+    places = [sum(one["chars"] for one in original[:at]) for at in range(len(original))]
+    assert all(text.startswith(part["text"], at) for at, part in zip(places, original, strict=True))
     segments = found["shown"]["segments"]
     assert "".join(part["text"] or "" for part in segments) == session.shown(kept).content
     kept_lines = text.splitlines(keepends=True)

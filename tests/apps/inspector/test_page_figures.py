@@ -105,7 +105,7 @@ def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> No
                 ("/", "table.sessions"),
                 ("/session/fix-the-router/results", "table.results"),
                 ("/session/fix-the-router/result/t64-0", ".line-row code"),
-                ("/session/fix-the-router/request/r1", "pre.body"),
+                ("/session/fix-the-router/request/r1", ".run .message"),
                 ("/session/fix-the-router/play", "form.settings"),
                 ("/health", ".doctor"),
             )

@@ -23,7 +23,7 @@ ROUTES = {
     "/step/2": ".pair .text",
     "/results": "table.results",
     "/result/t1-0": ".line-row code",
-    "/request/r1": "pre.body",
+    "/request/r1": ".run .message",
     "/play": "form.settings",
 }
 

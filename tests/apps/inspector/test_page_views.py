@@ -1,6 +1,7 @@
 """Every view of the inspector's page, in a browser: it shows what is recorded, and every control works."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,13 +10,13 @@ from tests.apps.inspector.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` covers all of it
 Look = Callable[..., Any]
-WIDTHS = [(1600, "light"), (1024, "light"), (360, "dark")]
+WIDTHS = [(1440, "light"), (1024, "dark"), (390, "light"), (360, "dark")]
 ROUTES = {
     "/": "table.sessions",
     "/session/fix-the-router/step/61": ".detail .pair, .detail .step",
     "/session/fix-the-router/results": "table.results",
     "/session/fix-the-router/result/giant": ".line-row code",
-    "/session/fix-the-router/request/r3": "pre.body",
+    "/session/fix-the-router/request/r3": ".run .message",
     "/session/fix-the-router/play": "form.settings",
     "/health": ".doctor",
 }
@@ -57,7 +58,9 @@ def test_sessions_are_listed_searched_and_opened(look: Look) -> None:
     tab = look().see("/", "table.sessions")
     rows = tab.locator("table.sessions tbody tr")
     assert rows.count() == 3
-    assert "look at it" in rows.nth(1).inner_text()
+    assert "3 requests without a response" in rows.nth(1).inner_text()
+    assert rows.nth(1).locator("a").inner_text() == "Mend the router of long-haul"
+    assert "fork" in (rows.nth(1).get_attribute("class") or "")
     tab.keyboard.press("/")
     tab.keyboard.type("router")
     until(tab, "document.querySelectorAll('table.sessions tbody tr').length === 1")
@@ -68,11 +71,15 @@ def test_sessions_are_listed_searched_and_opened(look: Look) -> None:
 
 
 def test_the_indicator_is_there_in_every_view_of_a_session_with_its_marks_explained(look: Look) -> None:
-    one = look()
+    one = look(1440)
     for route in ("/session/fix-the-router", "/session/fix-the-router/play", "/session/fix-the-router/result/t3-0"):
         tab = one.see(route, ".indicator .mark")
         marks = tab.locator(".mark button")
-        assert marks.all_inner_texts() == ["Warning at 75 %", "Compaction at 90 %", "Hard limit at 95 %"]
+        assert [each.strip() for each in marks.all_inner_texts()] == [
+            "Warning at 75 %",
+            "Compaction at 90 %",
+            "Hard limit at 95 %",
+        ]
     assert "45 % full: 90,300 of 200,000 tokens" in (tab.locator(".gauge svg").get_attribute("aria-label") or "")
     marks.nth(1).focus()
     tip = tab.locator(".mark-1 .tip")
@@ -101,17 +108,18 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
 def test_a_result_that_was_cut_after_its_step_is_shown_as_it_was_then_and_says_so(look: Look) -> None:
     tab = look(1600).see("/session/fix-the-router/step/71", ".pair")
     assert "here whole, later" in tab.locator(".rule").first.inner_text()
-    tab.get_by_text("The same, whole.").first.wait_for()
+    tab.get_by_text("What the tool returned, and the model saw").first.wait_for()
 
 
 def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:
     one = look(1600)
     tab = one.see("/session/fix-the-router/step/65", ".pair .seen")
-    tab.get_by_role("button", name="Pin").first.click()
-    tab.get_by_text("Pinned: never cut").wait_for()
     tab.get_by_role("button", name="Show whole again").first.click()
     tab.get_by_text("+4,300 tokens").wait_for()
-    assert [path.rsplit("/", 1)[1] for path, _ in one.fake.posted] == ["pin", "undo"]
+    assert tab.locator(".result").first.get_by_role("button", name="Show whole again").count() == 0
+    tab.get_by_role("button", name="Pin").first.click()
+    tab.get_by_text("Pinned: never cut").wait_for()
+    assert [path.rsplit("/", 1)[1] for path, _ in one.fake.posted] == ["undo", "pin"]
 
 
 def test_the_chart_is_the_scrubber(look: Look) -> None:
@@ -126,9 +134,105 @@ def test_the_chart_is_the_scrubber(look: Look) -> None:
     assert tab.locator(".plot .rewrite").count() == 33
 
 
+def test_a_step_tells_what_was_said_called_returned_answered_and_done_next(look: Look) -> None:
+    tab = look(1440).see("/session/fix-the-router/step/1", ".story .message")
+    story = tab.locator(".step").inner_text()
+    order = ("Mend the router.", "pytest -q tests/server", "What the tool returned", "I look at the router.", "Step 2")
+    for earlier, later in pairwise(order):
+        assert story.index(earlier) < story.index(later), story
+    tab.get_by_role("link", name="Step 2").click()
+    tab.wait_for_selector("#step-1.chosen")
+
+
+def test_the_next_gap_is_brought_into_view_on_both_sides(look: Look) -> None:
+    tab = look(1440).see("/session/fix-the-router/step/65", ".pair .seen")
+    tab.keyboard.press("n")
+    tab.get_by_text("gap 1 of 1").wait_for()
+    assert tab.locator(".seen .segment.gap.now").count() == 1
+
+
+def test_rows_tell_steps_apart_by_the_argument_that_matters(look: Look) -> None:
+    tab = look().see("/session/fix-the-router/step/65", ".row.chosen .when")
+    shown = tab.locator(".row.chosen .when").inner_text()
+    assert "{" not in shown
+    assert len(shown) > 3
+
+
+def test_the_window_follows_the_step_in_view_and_lists_what_fills_it(look: Look) -> None:
+    tab = look(1440).see("/session/fix-the-router/step/3", ".indicator .mark")
+    until(tab, "document.querySelector('.gauge svg').getAttribute('aria-label').startsWith('3.9 %')")
+    assert tab.locator(".gauge .ghost").count() == 1
+    tab.locator(".full summary").click()
+    assert "Step 3: 3.9 % full" in tab.locator(".panel").first.inner_text()
+    assert tab.locator(".items a").first.get_attribute("href") == "#/session/fix-the-router/result/t0-0"
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_labels_of_the_marks_do_not_collide(look: Look, width: int) -> None:
+    tab = look(width).see("/session/fix-the-router/step/3", ".indicator .mark")
+    boxes = [each.bounding_box() for each in tab.locator(".mark button").all()]
+    for left, right in pairwise(boxes):
+        assert left["x"] + left["width"] + 2 <= right["x"], boxes
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= width
+
+
+def test_a_request_is_folded_messages_with_the_changes_open(look: Look) -> None:
+    tab = look(1440).see("/session/fix-the-router/request/r3", ".run .message")
+    assert "2 new messages, 1 changed" in tab.locator("main").inner_text()
+    assert tab.locator(".run.same .message").count() == 0
+    until(tab, "document.querySelectorAll('.run .message').length === 3")
+    tab.get_by_role("button", name="30 messages as before").click()
+    until(tab, "document.querySelectorAll('.run .message').length === 33")
+    tab.locator(".run.changed .returned summary, .run.new .returned summary").first.click()
+    tab.get_by_text("In the request before").wait_for()
+
+
+def test_a_request_is_indented_json_behind_a_tab_and_copied_as_curl_without_a_key(look: Look) -> None:
+    one = look(permissions=["clipboard-read", "clipboard-write"])
+    tab = one.see("/session/fix-the-router/request/r3", ".run .message")
+    tab.get_by_role("button", name="Copy as curl").click()
+    tab.get_by_text("Copied; save the request as r3.json first").wait_for()
+    assert tab.evaluate("navigator.clipboard.readText()").endswith("--data-binary @r3.json")
+    tab.get_by_role("button", name="JSON", exact=True).click()
+    tab.wait_for_selector("pre.body")
+    assert tab.locator("pre.body").first.inner_text().startswith('{\n  "model": "claude-sonnet-5"')
+
+
+def test_sessions_are_sorted_by_their_heads_and_filtered(look: Look) -> None:
+    one = look()
+    tab = one.see("/", "table.sessions")
+    tab.get_by_role("button", name="Errors").click()
+    until(tab, "document.querySelector('th[aria-sort=descending]')?.textContent.startsWith('Errors')")
+    tab.get_by_label("with errors").check()
+    with tab.expect_request(lambda request: "agent=codex" in request.url) as asked:
+        tab.get_by_label("Agent").select_option("codex")
+    assert "sort=errors" in asked.value.url
+    assert "errors=1" in asked.value.url
+
+
+def test_a_chart_ends_at_the_window_and_has_time(look: Look) -> None:
+    tab = look().see("/session/long-haul/step/5", ".plot")
+    assert tab.locator(".plot .beyond").inner_text() == "▲ 1.9M"
+    tab.get_by_role("button", name="Time").click()
+    until(tab, "document.querySelector('.told').textContent.includes('5,400 ms until the last byte')")
+
+
+def test_a_comparison_is_stopped(look: Look) -> None:
+    one = look()
+    tab = one.see("/session/fix-the-router/play", "form.settings")
+    one.fake.delay = 2.0
+    tab.get_by_role("button", name="Replay this session").click()
+    tab.wait_for_selector(".working progress")
+    tab.get_by_role("button", name="Stop").click()
+    tab.get_by_text("Stopped.").wait_for()
+    assert tab.get_by_role("button", name="Replay this session").is_enabled()
+
+
 def test_a_request_is_paged_copied_and_downloaded(look: Look) -> None:
     one = look(permissions=["clipboard-read", "clipboard-write"])
-    tab = one.see("/session/fix-the-router/request/r3", "pre.body")
+    tab = one.see("/session/fix-the-router/request/r3", ".run .message")
+    tab.get_by_role("button", name="As it was sent").click()
+    tab.wait_for_selector("pre.body")
     sent = tab.locator(".paged").first
     assert sent.locator("pre").inner_text().startswith("{")
     sent.get_by_role("button", name="After").click()
@@ -150,7 +254,7 @@ def test_results_are_searched_and_narrowed_to_those_cut(look: Look) -> None:
     tab.wait_for_selector("table.results")
     assert tab.locator("td[data-label=Shown]", has_text="whole").count() == 0
     tab.get_by_label("Search results").fill("pytest")
-    until(tab, "[...document.querySelectorAll('tbody th a')].every((one) => one.textContent === 'bash')")
+    until(tab, "[...document.querySelectorAll('main tbody th a')].every((one) => one.textContent === 'bash')")
 
 
 def test_a_gigabyte_is_browsed_without_loading_it(look: Look) -> None:

@@ -103,9 +103,12 @@ def test_too_little_to_replay_is_reported_with_a_reason(page: Served, session: S
     assert "fewer than two results" in answer.json["error"]
 
 
-def test_too_much_to_replay_is_reported_with_what_to_do(services: InspectorServices, session: Session) -> None:
+def test_too_much_to_replay_is_reported_with_what_to_do(
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keepwhole.apps.inspector.what_if._MOST", 5_000)
     for _ in range(2):
-        session.keep("t", None, "x" * 5_000_000)
+        session.keep("t", None, "x" * 3_000)
     with pytest.raises(NotEnoughRecorded, match="keepwhole replay"):
         services.what_if.compare("s", {})
 

@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
-from keepwhole.apps.inspector import export, headers, raw, shapes, what_if
+from keepwhole.apps.inspector import export, headers, raw, shapes
 from keepwhole.apps.inspector.access import PageGuard
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.export import ExportRequest
@@ -164,7 +164,7 @@ class Inspector:
                 raise Stopped
             loop.call_soon_threadsafe(lines.put_nowait, {"share": share, "words": words})
 
-        what_if.settings_to_try(self.services.record.settings, asked.given)  # a wrong choice is refused at once
+        await asyncio.to_thread(self.services.what_if.require, asked.session, asked.given)
         working = asyncio.create_task(asyncio.to_thread(self._compare, asked, report))
         working.add_done_callback(lambda task: lines.put_nowait({} if task.cancelled() else task.result()))
         answer = web.StreamResponse(headers={**headers.ALWAYS, "Content-Type": "application/x-ndjson"})

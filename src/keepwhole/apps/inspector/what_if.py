@@ -116,6 +116,11 @@ class WhatIf:
             self._lock.release()
         return {"before": before, "after": after, "yaml": as_yaml(wanted), "notes": notes}
 
+    def require(self, name: str, asked: Mapping[str, Any]) -> None:
+        """Raise what is wrong with a question, as far as that is known without replaying anything."""
+        settings_to_try(self._record.settings, asked)
+        _require_enough(self._record.timeline(name))
+
     def _replay_session(self, name: str, progress: Progress) -> tuple[_ReplayedSession, list[str]]:
         progress.begin("reading the session")
         timeline = self._record.timeline(name)
@@ -139,15 +144,8 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
     """A session as a run: its newest request with every result whole, or its results where it has no request."""
     with timeline.lock:
         newest = next((step for step in reversed(timeline.steps) if _is_turn(step)), None)
-        size = sum(kept.facts.chars for kept in timeline.results.values())
         results = [kept.result for kept in timeline.results.values()]
-    if len(results) < 2:
-        raise NotEnoughRecorded("There are fewer than two results in the record, so there is nothing to compare yet.")
-    if size > _MOST:
-        raise NotEnoughRecorded(
-            f"This session has {size:,} characters of results: too many to replay while you wait. Export its log and "
-            "use `keepwhole replay`."
-        )
+    _require_enough(timeline)
     if newest is not None and newest.request is not None:
         messages = _hydrate_messages(record, timeline.session, newest.request.trace_id)
         made = {"source": "record", "id": timeline.session, "messages": messages}
@@ -155,6 +153,19 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
     messages = [message for result in results for message in _messages(record, timeline.session, result)]
     notes = ["No request is on record: results and calls are replayed, without what user and assistant said."]
     return run_of({"source": "record", "id": timeline.session, "messages": messages}), notes
+
+
+def _require_enough(timeline: Timeline) -> None:
+    with timeline.lock:
+        sizes = [kept.facts.chars for kept in timeline.results.values()]
+    size = sum(sizes)
+    if len(sizes) < 2:
+        raise NotEnoughRecorded("There are fewer than two results in the record, so there is nothing to compare yet.")
+    if size > _MOST:
+        raise NotEnoughRecorded(
+            f"This session has {size:,} characters of results: too many to replay while you wait. Export its log and "
+            "use `keepwhole replay`."
+        )
 
 
 def _is_turn(step: TimelineStep) -> bool:

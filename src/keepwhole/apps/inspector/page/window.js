@@ -46,7 +46,7 @@ const Parts = ({ parts, used }) => html`<table class="fills"><thead><tr><th>What
   <tbody>${parts.map((part, at) => html`<tr key=${at}><th><i class=${`swatch ${part.look}`}></i>${label(part)}</th><td>${count(part.tokens)}</td><td>${share(used ? part.tokens / used : 0)}</td></tr>`)}</tbody></table>`;
 
 const Item = ({ name, item }) => {
-  const words = html`${visible(item.label)}${item.argument ? html` <code>${oneLine(item.argument).slice(0, 120)}</code>` : ""}${item.count > 1 ? html` <small>×${count(item.count)}</small>` : ""}`;
+  const words = html`${visible(item.label)}${item.argument ? html` <code>${oneLine(item.argument).slice(0, 120)}</code>` : ""}${item.pieces > 1 ? html` <small>×${count(item.pieces)}</small>` : ""}`;
   return html`<tr><th>${item.trace_id ? html`<a href=${to.result(name, item.trace_id)}>${words}</a>` : words}</th><td>${count(item.tokens)}</td><td>${share(item.share)}</td><td>${item.recall ? html`<${Copy} text=${item.recall} label="Copy recall" what=${oneLine(item.label)} />` : ""}</td></tr>`;
 };
 // One by one, the largest first.
@@ -94,7 +94,7 @@ const useWindow = (session, name, follows, known) => {
       session.looked.step = step;
       clearTimeout(timer.current);
       timer.current = setTimeout(() => get(path.window(name, step), {}, stop.signal).then(
-        (indicator) => session.looked.step === step && setSeen(indicator ? { step, indicator } : {}),
+        ({ indicator }) => session.looked.step === step && setSeen(indicator ? { step, indicator } : {}),
         (error) => error.name !== "AbortError" && setSeen({}),
       ), SETTLED);
     };
