@@ -40,7 +40,7 @@ def looked(browser: Any, page: Served) -> Generator[Callable[[str], Looked]]:
 def test_a_session_is_looked_at_from_the_list_to_the_request(looked: Callable[..., Looked], played: str) -> None:
     one = looked()
     tab = one.tab
-    tab.locator("table.sessions a", has_text=played).click()
+    tab.locator(f"table.sessions tr:has-text('{played}') a").click()
     tab.wait_for_selector(".row.chosen .what")
     assert tab.locator(".mark button").count() == 3
     tab.locator(".timeline").focus()
@@ -50,7 +50,10 @@ def test_a_session_is_looked_at_from_the_list_to_the_request(looked: Callable[..
         tab.keyboard.press("j")
         tab.wait_for_timeout(100)
     tab.wait_for_selector(".detail .pair .seen .segment")
-    tab.get_by_role("link", name="The request as it was sent").click()
+    assert tab.locator(".step .answer").inner_text().strip()
+    tab.get_by_role("link", name="The whole request").click()
+    tab.wait_for_selector(".run .message")
+    tab.get_by_role("button", name="As it was sent").click()
     tab.wait_for_selector("pre.body")
     assert tab.locator("pre.body").first.inner_text().startswith("{")
     assert tab.evaluate("window.violations") == []
@@ -70,15 +73,16 @@ def test_the_list_and_the_session_show_what_was_paid_and_saved_or_lost(
     tab = one.tab
     for name in ("s", played):
         cost = answers.one_session(services, PageRequest((name,)))["cost"]
-        row = tab.locator("table.sessions tr", has=tab.locator(f"a:text-is('{name}')"))
-        said = row.locator("td[data-label=Saved]").inner_text()
-        assert f"{cost['saved']} {cost['words']}" in said
-        assert f"paid {cost['paid']}, with mode: off {cost['off']}" in said
+        row = tab.locator("table.sessions tr", has=tab.locator(f"a[href='#/session/{name}']"))
+        assert f"{cost['saved']} {cost['words']}" in row.locator("td[data-label=Saved]").inner_text()
+        paid = row.locator("td[data-label=Paid]").inner_text()
+        assert paid.startswith(cost["paid"])
+        assert f"would be {cost['off']}" in paid
         row.locator("a").click()
         tab.wait_for_selector(".above .facts")
         terms = {term: value for term, value in tab.evaluate(FACTS)}
-        assert (terms["Paid"], terms["With mode: off"]) == (cost["paid"], cost["off"])
-        assert terms["Saved"] == f"{cost['saved']}, {cost['words']}"
+        assert (terms["Paid"], terms["Would have paid"]) == (cost["paid"], cost["off"])
+        assert terms["Lost" if cost["is_loss"] else "Saved"] == f"{cost['saved']}, {cost['words']}"
         assert tab.locator(".above .loss").count() == (name == "s")
         tab.go_back()
         tab.wait_for_selector("table.sessions")
@@ -93,7 +97,7 @@ def test_a_session_in_the_shadow_says_what_mode_on_would_send(looked: Callable[.
     tab.wait_for_selector(".detail .note")
     assert "2 results would be shown otherwise, and 7,000 of 12,000 tokens sent" in tab.locator(".detail").inner_text()
     terms = {term: value for term, value in tab.evaluate(FACTS)}
-    assert (terms["Sent in the shadow"], terms["With mode: on"]) == ("12k", "7.0k")
+    assert (terms["Sent in shadow mode"], terms["With mode: on"]) == ("12k", "7.0k")
 
 
 def test_an_address_for_one_session_leads_there(looked: Callable[..., Looked], session: Session, kept: str) -> None:
@@ -145,7 +149,7 @@ def test_health_and_verify_speak_of_the_record(looked: Callable[..., Looked], se
 
 def test_a_policy_is_played_over_the_record(looked: Callable[..., Looked], played: str) -> None:
     one = looked(f"&session={played}")
-    one.tab.get_by_role("link", name="Policy play").click()
+    one.tab.get_by_role("link", name="What if?").click()
     one.tab.get_by_label("Policy", exact=True).select_option("everything")
     one.tab.get_by_role("button", name="Replay this session").click()
     one.tab.wait_for_selector(".figure")
