@@ -65,24 +65,31 @@ def view_request(
         projection = session.projection(data, policy=policy, explained=False, view_mode=mode)
         body, account = projection.messages, projection.account
     at = session.billing.now()
-    return OutgoingRequest(session, endpoint, _with_marker(session, endpoint, body, account), account, at)
+    is_round = mode is not None and mode.is_between_rounds
+    return OutgoingRequest(session, endpoint, _with_marker(session, endpoint, body, account, is_round), account, at)
 
 
-def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Account) -> bytes:
-    """The request with a cache marker before the first change, where new decisions change what was sent before."""
-    if account.changed_last is None or account.mode != "on" or endpoint.counts:
+def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Account, is_round: bool = False) -> bytes:
+    """The request with a cache marker before the first change, where new decisions change what was sent before.
+
+    A hidden round has one on what was read back: it is sent again with the client's next request, whose own marker
+    would else be the first to have it cached, after it was paid for uncached.
+    """
+    changed_last = 0 if is_round else account.changed_last
+    if changed_last is None or account.mode != "on" or endpoint.counts:
         return body
     if not endpoint.dialect.caches_at_breakpoints:
         return body
     try:
-        return _mark_before(session, endpoint, body, account.changed_last) or body
+        return _mark_before(session, endpoint, body, changed_last) or body
     except Exception as error:  # a marker saves something; a request without one is as good
         events.log_passed_on("marker", type(error).__name__)
         return body
 
 
 def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last: int) -> bytes | None:
-    """The marked request; made only of what every process knows, so that each sends the same bytes."""
+    """The request with a marker before its last messages; made only of what every process knows, so that each sends
+    the same bytes."""
     request = read_request(body)
     if request is None or not cache_markers(request):
         return None  # a client that sets no marker does not want to pay for cache writes

@@ -103,12 +103,12 @@ class ArrivalRule:
         """Return the limits that apply to a result."""
         limits = self._limits_of(arriving.tool)
         if self._cap is not None:
-            is_given = self._is_given(arriving.tool)
+            is_given = self.is_given(arriving.tool)
             cap = limits.inline_limit if is_given else self._cap(arriving, limits)
             limits = self._capped(limits, arriving.tool, cap, arriving.source.chars)
         return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
 
-    def _is_given(self, tool: str) -> bool:
+    def is_given(self, tool: str) -> bool:
         """Return whether the user gave a limit, for this tool or for all."""
         own = self.configuration.overrides.get(tool)
         return self.configuration.is_given("inline_limit") or (own is not None and own.inline_limit is not None)

@@ -10,6 +10,7 @@ On arrival (`arrive`), once per result and before it was ever sent, so that no c
     1. A repeat of a result that is shown whole becomes a pointer (`repeats.py`).
     2. A result that is longer than what its names and numbers are worth is cut (`cap_by_worth`); reads and reports only
        above `outsized`.
+       A tool whose cut results were read back at more cost than cutting them saved is cut no more (`read_back.py`).
     3. If all results of the step are over `step_cap`, or over half of what is left of the window, each that is over its
        share is cut to it, in the order of the calls; room that one does not need goes to the next. Where that would cut
        the base of a repeat of the same step, the step is decided again without repeats.
@@ -48,7 +49,7 @@ from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arguments import OldArguments, arguments_choice, hidden_arguments
-from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_worth
+from keepwhole.policies.arrival import RULE, ArrivalRule, Arriving, cap_by_worth
 from keepwhole.policies.carried import CarriedResults, is_repeat, is_small, shown_tokens
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
@@ -64,6 +65,7 @@ from keepwhole.policies.policy import (
     replacement_cut,
     sent_tokens,
 )
+from keepwhole.policies.read_back import is_cut_in_vain
 from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.repeats import dependants, repeat_choice
 from keepwhole.policies.settings import CAREFUL, AutoSettings
@@ -74,6 +76,9 @@ from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 AGED = "aged"
+_STEP = "step"
+_ON_ARRIVAL = frozenset((RULE, _STEP))
+"""The rules by which a new result is cut."""
 _LEAST_STEP = 8_000
 """Characters that a step may take however full the window is, if they fit into half of it; aging and compaction make
 room for it."""
@@ -112,26 +117,28 @@ class Auto:
             int(self._limit(situation) / self.settings.ceiling) - situation.overhead - sent_tokens(transcript, decided)
         )
         left += sum(item.tokens for item in new)
-        fresh = self._one_by_one(transcript, new, decided, repeats=True)
+        fresh = self._one_by_one(transcript, new, decided, situation, repeats=True)
         further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         cut = [transcript.items[choice.number] for choice in further]
         if any(is_repeat(fresh.get(item.number)) or any(dependants(transcript, item, fresh)) for item in cut):
-            fresh = self._one_by_one(transcript, new, decided, repeats=False)
+            fresh = self._one_by_one(transcript, new, decided, situation, repeats=False)
             further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         return list((fresh | {choice.number: choice for choice in further}).values())
 
     def _one_by_one(
-        self, transcript: Transcript, new: Sequence[Item], decided: Choices, repeats: bool
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation, repeats: bool
     ) -> dict[int, Choice]:
         chosen: dict[int, Choice] = dict(decided)
         fresh: dict[int, Choice] = {}
         for item in new:
-            choice = self._arrival_choice(transcript, item, chosen, repeats)
+            choice = self._arrival_choice(transcript, item, chosen, situation, repeats)
             if choice is not None:
                 chosen[item.number] = fresh[item.number] = choice
         return fresh
 
-    def _arrival_choice(self, transcript: Transcript, item: Item, decided: Choices, repeats: bool) -> Choice | None:
+    def _arrival_choice(
+        self, transcript: Transcript, item: Item, decided: Choices, situation: Situation, repeats: bool
+    ) -> Choice | None:
         if item.pinned:
             return None
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
@@ -139,11 +146,21 @@ class Auto:
             return repeat
         if item.media is not None:
             return None
-        choice = self._rule.choose(item, self._question)
+        choice = self._capped(transcript, item, decided, situation)
         if repeats and self.settings.near_repeats:
             near = near_choice(transcript, item, decided, self.settings.min_tokens)
             return near if near is not None and near.tokens < shown_tokens(item, choice) else choice
         return choice
+
+    def _capped(self, transcript: Transcript, item: Item, decided: Choices, situation: Situation) -> Choice | None:
+        """Return the cut of a result that is over its cap; none where cutting its tool's results has been in vain."""
+        choice = self._rule.choose(item, self._question)
+        tool = item.call.tool if item.call else ""
+        if choice is None or self._rule.is_given(tool):
+            return choice
+        if not is_cut_in_vain(transcript, tool, decided, situation.profile, _ON_ARRIVAL):
+            return choice
+        return self._rule.choose(item, self._question, most=self.settings.outsized)
 
     def _within_step(
         self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int, window: int
@@ -158,7 +175,7 @@ class Auto:
         for place, (item, size) in enumerate(zip(step, sizes, strict=True)):
             share = room // (len(step) - place)
             if size > share:
-                choice = self._rule.choose(item, self._question, rule="step", most=share)
+                choice = self._rule.choose(item, self._question, rule=_STEP, most=share)
                 if choice is not None:
                     choices.append(choice)
                     size = share
