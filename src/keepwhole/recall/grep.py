@@ -1,4 +1,4 @@
-"""The matches of a pattern in one result, each with its line number and the lines around it.
+"""The matches of a pattern in one result, each with its line number and the unit or the lines around it.
 
 Owns: the answer to a search inside one result, bounded, with totals and the call that continues.
 Must not know: how a pattern is found, stores, sessions.
@@ -11,17 +11,16 @@ from keepwhole.canonical.utf8 import decode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
+from keepwhole.recall.enclosing import LONG_LINE, EnclosingUnits
 from keepwhole.recall.patterns import finder
 from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange, number_of
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.notice import quoted
 
-_LONG_LINE = 400
-"""Characters of a line above which only the text around the match is shown."""
 _ROUND = 150
-_NEAR = 4 * _LONG_LINE
-"""Bytes around a match in which the ends of its line are searched for."""
+_BYTES = 4
+"""Most bytes of a character: the ends of a line are searched for so far around a match."""
 _MOST_CONTEXT = 50
 _MOST_HITS = 200
 _TRUE = frozenset(("true", "1", "yes"))
@@ -32,7 +31,8 @@ class GrepQuery(Value):
 
     pattern: str
     regex: bool = False
-    context: int = 0
+    context: int | None = None
+    """None for the unit around each match, which in plain text is its line."""
 
 
 class _Hit(NamedTuple):
@@ -50,12 +50,12 @@ def parse_grep(arguments: Mapping[str, Any]) -> GrepQuery | None:
     pattern = arguments.get("pattern")
     if pattern is None or pattern == "":
         return None
-    context = number_of(arguments, "context") or 0
-    if context < 0:
+    context = number_of(arguments, "context")
+    if context is not None and context < 0:
         message = "context is a number of lines, at least 0."
         raise UsageError(message, message)
     regex = str(arguments.get("regex", "")).lower() in _TRUE
-    return GrepQuery(str(pattern), regex, min(context, _MOST_CONTEXT))
+    return GrepQuery(str(pattern), regex, None if context is None else min(context, _MOST_CONTEXT))
 
 
 def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range | None, limit: int) -> str:
@@ -66,10 +66,11 @@ def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range 
         raise UsageError(message, message)
     start, stop = _bytes_within(reader, within)
     scan = Scan(reader, finder(wanted.pattern, wanted.regex), stop)
-    found = _ShownMatches(reader, wanted.context, call.room(limit))
-    hit = _find_next(reader, scan, start)
+    units = EnclosingUnits(reader)
+    found = _ShownMatches(reader, units, wanted.context, call.room(limit))
+    hit = _find_next(reader, units, scan, start)
     while hit is not None:
-        following = _find_next(reader, scan, hit.after)
+        following = _find_next(reader, units, scan, hit.after)
         if len(found.hits) == _MOST_HITS or not found.add(hit, following):
             more = 1 + scan.count(hit.after) if scan.reached < stop else 1
             return found.text + _note(reader, call, found, hit, more, scan, stop)
@@ -79,7 +80,7 @@ def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range 
 
 def _options(wanted: GrepQuery) -> dict[str, object]:
     regex: dict[str, object] = {"regex": True} if wanted.regex else {}
-    return regex | ({"context": wanted.context} if wanted.context else {})
+    return regex | ({} if wanted.context is None else {"context": wanted.context})
 
 
 def _bytes_within(reader: BodyReader, within: Range | None) -> tuple[int, int]:
@@ -96,12 +97,13 @@ def _bytes_within(reader: BodyReader, within: Range | None) -> tuple[int, int]:
     return 0, reader.facts.size
 
 
-def _find_next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
+def _find_next(reader: BodyReader, units: EnclosingUnits, scan: Scan, start: int) -> _Hit | None:
     """Find the next match and what is shown of its line; only the bytes around it are read."""
     match = scan.find(start)
     if match is None:
         return None
-    low, high = max(0, match[0] - _NEAR), min(reader.facts.size, match[1] + _NEAR)
+    near = _BYTES * units.longest
+    low, high = max(0, match[0] - near), min(reader.facts.size, match[1] + near)
     data, eol, line = reader.read(low, high), reader.eol.encode(), reader.line_at(match[0])
     first = data.rfind(eol, 0, match[0] - low) + 1
     last = data.find(eol, match[0] - low) + 1
@@ -109,12 +111,12 @@ def _find_next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
     ends = low + last if last else high if high == reader.facts.size else None
     if begins is not None and ends is not None:
         text = decode(data[begins - low : ends - low], reader.facts.encoding)
-        if len(text) <= _LONG_LINE:
+        if len(text) <= units.longest:
             return _Hit(line, text, None, max(match[1], ends))
     at = reader.char_at(match[0])
-    shown = (
+    shown = units.chars(at) or (
         max(0 if begins is None else reader.char_at(begins), at - _ROUND),
-        min(reader.chars if ends is None else reader.char_at(ends), at + _LONG_LINE),
+        min(reader.chars if ends is None else reader.char_at(ends), at + LONG_LINE),
     )
     return _Hit(line, reader.text(*shown), shown, max(match[1], reader.byte_at(shown[1])))
 
@@ -122,20 +124,20 @@ def _find_next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
 class _ShownMatches:
     """The matches that are shown so far."""
 
-    def __init__(self, reader: BodyReader, context: int, room: int) -> None:
-        self._reader, self._context, self._room = reader, context, room
+    def __init__(self, reader: BodyReader, units: EnclosingUnits, context: int | None, room: int) -> None:
+        self._reader, self._units, self._context, self._room = reader, units, context, room
         self._shown = 0
         """The last line that is shown, matching or not."""
         self.text = ""
         self.hits: list[_Hit] = []
 
     def add(self, hit: _Hit, following: _Hit | None) -> bool:
-        """Show one more match with its neighbors, if it fits; its own line alone if they do not."""
-        before = hit.line - self._context
-        upto = hit.line + self._context if following is None else min(hit.line + self._context, following.line - 1)
+        """Show one more match with its unit or its neighbors, if it fits; its own line alone if they do not."""
+        before, upto = self._around(hit)
+        upto = upto if following is None else min(upto, following.line - 1)
         for first, last in ((before, upto), (hit.line, hit.line)):
             last = max(hit.line, min(last, self._reader.lines))
-            block = self._block(hit, max(1, first, self._shown + 1), last)
+            block = self._header(hit) + self._block(hit, max(1, first, self._shown + 1), last)
             if len(self.text) + len(block) <= self._room:
                 self.text += block
                 self._shown = last
@@ -143,8 +145,20 @@ class _ShownMatches:
                 return True
         return False
 
+    def _around(self, hit: _Hit) -> tuple[int, int]:
+        """The first and the last line to show with a match."""
+        if self._context is not None:
+            return hit.line - self._context, hit.line + self._context
+        return self._units.lines(hit.line) if hit.excerpt is None else (hit.line, hit.line)
+
+    def _header(self, hit: _Hit) -> str:
+        """The line with the names of columns, before the first match in a table."""
+        is_first = self._units.has_header and not self.text and hit.line > 1 and self._context is None
+        return self._neighbors(1, 1) if is_first else ""
+
     def _block(self, hit: _Hit, first: int, last: int) -> str:
-        apart = "--\n" if self._context and self.text and first > self._shown + 1 else ""
+        has_neighbors = self._context or (self._context is None and last > first)
+        apart = "--\n" if has_neighbors and self.text and first > self._shown + 1 else ""
         where = "" if hit.excerpt is None else f" (characters {hit.excerpt[0]}-{hit.excerpt[1]})"
         own = f"{hit.line}{where}: {_one_line(hit.text)}\n"
         return apart + self._neighbors(first, hit.line - 1) + own + self._neighbors(hit.line + 1, last)
@@ -153,8 +167,8 @@ class _ShownMatches:
         shown = ""
         for number in range(first, last + 1):
             start, stop = self._reader.line_span(number, number)
-            text = self._reader.text(start, min(stop, start + _LONG_LINE))
-            shown += f"{number}- {_one_line(text)}{'…' if stop - start > _LONG_LINE else ''}\n"
+            text = self._reader.text(start, min(stop, start + LONG_LINE))
+            shown += f"{number}- {_one_line(text)}{'…' if stop - start > LONG_LINE else ''}\n"
         return shown
 
 
