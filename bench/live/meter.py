@@ -35,14 +35,15 @@ from bench.live.budget import Budget
 from bench.live.prices import Prices
 from bench.live.wires import WIRES
 from bench.live.wires.wire import MAX_TOKENS
-from keepwhole.wire.dialects import conversation_dialect
 
 RUN = re.compile(rb"Run ([0-9a-f]{12})\.")
 NO_MONEY = 402
 _TRIES = 5
 _PATIENCE = 600.0
 _AGAIN = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
-_DROPPED = frozenset(("host", "content-length", "connection", "accept-encoding", "authorization", "x-api-key"))
+_DROPPED = frozenset(
+    ("host", "content-length", "connection", "accept-encoding", "authorization", "x-api-key", "x-goog-api-key")
+)
 
 
 @dataclass
@@ -112,7 +113,7 @@ class Meter:
         if reply is not None and reply.status != 200:
             return 0.0
         bill.requests += 1
-        usage = conversation_dialect(self.provider.dialect).usage_of(reply.data, streamed=False) if reply else None
+        usage = WIRES[self.provider.dialect].usage(reply.data) if reply else None
         if reply is None or usage is None:
             bill.unknown += 1
             bill.dollars += reserved

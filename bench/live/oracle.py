@@ -7,7 +7,8 @@ id, and the step by its own words (`Step 7.`). Where the next call or the answer
 results that the request shows. Where none shows it:
 
     PlanOracle     knows which call told it, and makes the calls that the notice in that result prints, as printed, one
-                   after another, then those that their answers print; a bare `[Artifact: id]` is read whole
+                   after another, then those that their answers print; a bare `[Artifact: id]` is read whole. The
+                   peers' ways to read something back are in `notices.py` too
     BlindOracle    does not know which: it does the same only for results whose call, text or notice names what it looks
                    for, as a request for `report-3` or a line with `INC-4471` does
     PatternOracle  is the first, but searches what is hidden for these words before it reads whole gaps
@@ -24,11 +25,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bench.live.families import make_task
+from bench.live.notices import RECALL_TOOLS, calls_in, name_of, names_in, pointers_in
 from bench.live.picture import read_comment
 from bench.live.task import Fact, Task
 from bench.live.wires.wire import Json
-from keepwhole.recall.names import NAMES
-from keepwhole.testing import PrintedCall, printed_calls
+from keepwhole.recall.names import GET_ARTIFACT
+from keepwhole.testing import PrintedCall
 from tests.apps.proxy.agent_model import Turn, offered, turns_of
 from tests.upstream.pictures import pictures_in
 from tests.upstream.prompt import strings_in
@@ -36,7 +38,6 @@ from tests.upstream.spelling import Part, Text, Tool
 
 _TASK = re.compile(r"\bTask (\w+-\d+-\w+)\.")
 _STEP = re.compile(r"Step (\d+)\.$")
-_POINTER = re.compile(r"(?<!\[quoted\] )\[Artifact: (art_\d+_\w+)\]")
 _SUMMARY = "<keepwhole-summary>"
 _LISTED = re.compile(r"^- step \d+: (\w+) (\{.*?\}) → (.*)$", re.M)
 """A call in a summary: the tool, its arguments, and what is told of its result."""
@@ -82,16 +83,16 @@ class PlanOracle:
 
     def _next_read(self, task: Task, shown: list[_Shown], fact: Fact, tools: set[str]) -> Tool | None:
         """Return the next call that may show a fact: one that is printed, offered, and not made before."""
-        made = [(one.tool, one.arguments) for one in shown if one.tool in NAMES]
+        made = [(one.tool, one.arguments) for one in shown if one.tool in RECALL_TOOLS]
         for source in _sources(shown, self.leads_to(task, fact)):
             for name, arguments in self.calls_to_read(source.text, fact):
-                if name in tools and name in NAMES and (name, arguments) not in made:
+                if name in tools and name in RECALL_TOOLS and (name, arguments) not in made:
                     return Tool(name, arguments)
         return None
 
     def calls_to_read(self, text: str, fact: Fact) -> list[PrintedCall]:
-        """Return the calls that a text prints; for an artifact that it only names, the call that reads it whole."""
-        return printed_calls(text) or [PrintedCall("get_artifact", {"id": name}) for name in _POINTER.findall(text)]
+        """Return the calls that a text prints, or that read back what it only names."""
+        return calls_in(text)
 
     def leads_to(self, task: Task, fact: Fact) -> Callable[[_Shown], bool]:
         """Return what tells whether a fact is to be looked for in what a result hides: it is the one that told it."""
@@ -109,12 +110,12 @@ class BlindOracle(PlanOracle):
 
 
 class PatternOracle(PlanOracle):
-    """Knows the plan, and asks first for the lines with the words that it looks for: what no notice prints yet."""
+    """Knows the plan, and asks first for the lines with the words that it looks for: what a notice prints only
+    where it knows the question, or where the call names it."""
 
     def calls_to_read(self, text: str, fact: Fact) -> list[PrintedCall]:
         """Return a search in each artifact that a text names, then the calls that it prints."""
-        names = dict.fromkeys(_POINTER.findall(text))
-        searches = [PrintedCall("get_artifact", {"id": name, "pattern": fact.sought}) for name in names]
+        searches = [PrintedCall(GET_ARTIFACT, {"id": name, "pattern": fact.sought}) for name in pointers_in(text)]
         return searches + super().calls_to_read(text, fact)
 
 
@@ -163,11 +164,10 @@ def _teller(task: Task, fact: Fact) -> Callable[[_Shown], bool]:
 def _sources(everything: list[_Shown], is_wanted: Callable[[_Shown], bool]) -> Iterator[_Shown]:
     """Yield the results that are wanted, the newest first, and after each what was read back of it."""
     for shown in reversed(everything):
-        if shown.tool not in NAMES and is_wanted(shown):
-            named = {str(call.arguments.get("id")) for call in printed_calls(shown.text)}
-            named.update(_POINTER.findall(shown.text))
+        if shown.tool not in RECALL_TOOLS and is_wanted(shown):
+            named = names_in(shown.text)
             yield shown
-            yield from (one for one in everything if one.tool in NAMES and one.arguments.get("id") in named)
+            yield from (one for one in everything if one.tool in RECALL_TOOLS and name_of(one.arguments) in named)
 
 
 def _pictured(body: Json) -> Iterator[str]:

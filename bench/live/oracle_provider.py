@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import cast
 
+from bench.live.gemini_oracle import GeminiOracle, serve_gemini_oracle
 from bench.live.oracle import ORACLES
 from bench.live.wires.wire import Json
 from keepwhole.models.profiles import profile_for
@@ -17,11 +18,17 @@ _CLEARED = "[Old tool result content cleared]"
 
 
 @contextmanager
-def serve_oracle(name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict) -> Generator[Upstream]:
+def serve_oracle(
+    name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict
+) -> Generator[Upstream | GeminiOracle]:
     """Serve an oracle under the prices and the window of a model; it sees requests as `change` makes them."""
     profile, oracle = profile_for(model), ORACLES[name]
-    kind = TILLS[cast("Dialect", dialect)]
+    kind = TILLS[cast("Dialect", "openai_chat" if dialect == "gemini" else dialect)]
     till = kind(Clock(), window=profile.window, minimum=profile.minimum, read=profile.read, write=profile.write)
+    if dialect == "gemini":
+        with serve_gemini_oracle(lambda body: oracle(change(body)), till) as gemini:
+            yield gemini
+        return
     with upstream(lambda body: oracle(change(cleared(body))), _ClearingTill(till)) as served:
         yield served
 

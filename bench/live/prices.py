@@ -18,6 +18,8 @@ _OUTPUT = {
     "deepseek-chat": 0.42,
     "deepseek-v4-flash": 1.2,
     "deepseek-v4-pro": 3.96,
+    "gemini-2-5-flash": 2.5,
+    "gemini-2-5-pro": 10.0,
     "gpt-4-1": 8.0,
     "gpt-4o": 10.0,
     "gpt-5": 10.0,

@@ -48,3 +48,27 @@ def test_the_rarest_name_is_taken_and_spelled_as_it_stands() -> None:
     assert hidden_name("does parse_config raise err_17?", hidden, "") == "Parse_Config"
     assert hidden_name("does parse_config raise err_17?", hidden, "parse_config") == "ERR_17"
     assert hidden_name("does parse_config raise err_17?", "err_17 " * 21, "") == ""
+
+
+def test_what_the_call_names_is_searched_for_where_no_question_is_known() -> None:
+    session = in_memory()
+    text = "Error: fetching report-3 failed\n" + report("retry with the ticket of report-3: TK-9\n")
+    shown = session.keep("fetch", {"name": "report-3", "ticket": "none"}, text)
+    assert "TK-9" not in shown.content
+    first, last = printed_calls(shown.content)
+    assert first.arguments == {"id": shown.artifact_id, "pattern": "report-3"}, "though the view shows the name too"
+    assert "TK-9" in session.call_tool(first.name, first.arguments).content
+    assert "lines" in last.arguments
+
+
+def test_what_a_call_names_is_not_shown_for_that_and_commands_and_paths_name_nothing() -> None:
+    text = report("retry with the ticket of report-3: TK-9\n", "src/a.py failed\n")
+    for given in ({"name": "report-3"}, {"command": "fetch report-3"}, {"path": "src/a.py"}, {"mode": "report"}):
+        shown = in_memory().keep("fetch", given, text)
+        assert "TK-9" not in shown.body
+        assert len(printed_calls(shown.content)) == (2 if given == {"name": "report-3"} else 1)
+
+
+def test_a_name_that_is_everywhere_is_not_searched_for() -> None:
+    text = report(*["one more line of report-3\n"] * 4)
+    assert len(printed_calls(in_memory().keep("fetch", {"name": "report-3"}, text).content)) == 1

@@ -1,10 +1,11 @@
 """How agents of each dialect write requests and read answers: one file each, and a line in the table.
 
-A new dialect (Gemini, once `keepwhole.wire` has it) is a file with a class like the others and a line in `WIRES`; the
-oracles need its spelling in `tests/upstream` too.
+A new dialect is a file with a class like the others and a line in `WIRES`; the oracles need its spelling too, in
+`tests/upstream` or, for one that Keepwhole does not serve, as `gemini_oracle.py` has it.
 """
 
 from bench.live.wires.anthropic import AnthropicWire
+from bench.live.wires.gemini import GeminiWire
 from bench.live.wires.openai_chat import ChatWire
 from bench.live.wires.openai_responses import ResponsesWire
 from bench.live.wires.wire import Wire
@@ -13,14 +14,16 @@ WIRES: dict[str, type[Wire]] = {
     "anthropic": AnthropicWire,
     "openai_chat": ChatWire,
     "openai_responses": ResponsesWire,
+    "gemini": GeminiWire,
 }
+_BY_NAME = {"claude": "anthropic", "gpt": "openai_responses", "gemini": "gemini"}
 
 
 def dialect_for(model: str) -> str:
     """Return the dialect in which a model is asked, by its name.
 
-    >>> dialect_for("claude-haiku-4-5"), dialect_for("gpt-5"), dialect_for("deepseek-chat")
-    ('anthropic', 'openai_responses', 'openai_chat')
+    >>> [dialect_for(model) for model in ("claude-haiku-4-5", "gpt-5", "gemini-2.5-flash", "deepseek-chat")]
+    ['anthropic', 'openai_responses', 'gemini', 'openai_chat']
     """
     name = model.rpartition("/")[2]
-    return "anthropic" if name.startswith("claude") else "openai_responses" if name.startswith("gpt") else "openai_chat"
+    return next((dialect for begin, dialect in _BY_NAME.items() if name.startswith(begin)), "openai_chat")

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from bench.live.task import Returned
 from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.usage import Usage
 
 _MARK: Json = {"cache_control": {"type": "ephemeral"}}
 
@@ -58,6 +60,10 @@ class AnthropicWire:
     @staticmethod
     def called(body: Json) -> list[str]:
         return [block["name"] for block in body.get("content", ()) if block.get("type") == "tool_use"]
+
+    @staticmethod
+    def usage(data: bytes) -> Usage | None:
+        return conversation_dialect("anthropic").usage_of(data, streamed=False)
 
 
 def _content(returned: Returned) -> str | list[Json]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from bench.live.task import Returned
 from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.usage import Usage
 
 
 class ChatWire:
@@ -59,6 +61,10 @@ class ChatWire:
     def called(body: Json) -> list[str]:
         messages: list[Json] = [choice["message"] for choice in body.get("choices", ())]
         return [call["function"]["name"] for message in messages for call in _words_and_calls(message)[1]]
+
+    @staticmethod
+    def usage(data: bytes) -> Usage | None:
+        return conversation_dialect("openai_chat").usage_of(data, streamed=False)
 
 
 def _words_and_calls(message: Json) -> tuple[str, list[Json]]:

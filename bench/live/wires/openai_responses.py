@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from bench.live.task import Returned
 from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.usage import Usage
 
 
 class ResponsesWire:
@@ -53,6 +55,10 @@ class ResponsesWire:
     @staticmethod
     def called(body: Json) -> list[str]:
         return [item["name"] for item in body.get("output", ()) if item.get("type") == "function_call"]
+
+    @staticmethod
+    def usage(data: bytes) -> Usage | None:
+        return conversation_dialect("openai_responses").usage_of(data, streamed=False)
 
 
 def _arguments(call: Json) -> Json:

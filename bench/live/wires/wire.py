@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from bench.live.task import Returned, Tool
+from keepwhole.wire.usage import Usage
 
 Json: TypeAlias = dict[str, Any]
 MAX_TOKENS = 8_000
@@ -58,6 +59,11 @@ class Wire(Protocol):
     @staticmethod
     def called(body: Json) -> list[str]:
         """Return the names of the tools that an answer calls."""
+        ...
+
+    @staticmethod
+    def usage(data: bytes) -> Usage | None:
+        """Return what an answer says that it is billed; None where it says nothing."""
         ...
 
 

@@ -50,6 +50,8 @@ _COUNTED = 100_000
 _NEW = 0.7
 """Characters of a text whose names are counted, and the power by which their number grows with longer texts."""
 _DIGITS = re.compile("[0-9]+")
+_ONE_WORD = re.compile(r"[\w.:@#-]+")
+_LONGEST_NAME = 60
 _QUESTION_KEYS = ("question", "query", "prompt")
 _PATTERN_KEYS = ("pattern", "regex", "regexp", "search_term")
 """Arguments of a call that say what it asks, and what it searches for."""
@@ -157,7 +159,8 @@ def show_within(
     else:
         asked, pattern = (named_in(arriving.arguments, keys) for keys in (_QUESTION_KEYS, _PATTERN_KEYS))
         question = asked if arriving.question is None else arriving.question
-        limits = limits.replace(options=limits.options.replace(question=question, pattern=pattern))
+        names = names_in(arriving.arguments)
+        limits = limits.replace(options=limits.options.replace(question=question, pattern=pattern, names=names))
     return present(source, arriving.artifact, limits, strategies)
 
 
@@ -245,14 +248,27 @@ def with_cap(limits: Limits, cap: int, chars: int) -> Limits:
 
 def named_in(arguments: str, keys: Sequence[str]) -> str:
     """Return the first of these arguments of a call that is a text; empty where it has none of them."""
+    found = (_fields_of(arguments).get(key) for key in keys)
+    return next((text for text in found if isinstance(text, str)), "")
+
+
+def names_in(arguments: str) -> str:
+    """Return the arguments of a call that are one word, one on each line; paths and addresses are not among them, since
+    a text seldom tells of its own.
+
+    >>> names_in('{"name": "report-3", "path": "src/a.py", "command": "make test", "ticket": "none"}')
+    'report-3\\nnone'
+    """
+    texts = (value for value in _fields_of(arguments).values() if isinstance(value, str))
+    return "\n".join(text for text in texts if 2 < len(text) <= _LONGEST_NAME and _ONE_WORD.fullmatch(text))
+
+
+def _fields_of(arguments: str) -> dict[str, object]:
     try:
         named: object = json.loads(arguments) if arguments else None
     except (ValueError, RecursionError):
-        return ""
-    if not isinstance(named, dict):
-        return ""
-    found = (cast("dict[str, object]", named).get(key) for key in keys)
-    return next((text for text in found if isinstance(text, str)), "")
+        return {}
+    return cast("dict[str, object]", named) if isinstance(named, dict) else {}
 
 
 SHOWS_WHOLE = ArrivalRule(cap=whole_cap)

@@ -350,7 +350,8 @@ def _room_for_step(step: Sequence[Item], left: int, window: int) -> int:
 def age_choice(item: Item, arguments: LongArguments | None = None) -> Choice:
     """Return the choice to show only the reference and the size of a result, and to cut its call's arguments."""
     assert item.name is not None, "a result is named before it ages"
-    words = media_words(item) if item.media is not None else notice.aged(item.name.way, item.size)
+    tool = item.call.tool if item.call else ""
+    words = media_words(item) if item.media is not None else notice.aged(item.name.way, item.size, tool)
     if arguments is None:
         return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
     words = f"{words}; {notice.arguments_hidden(item.name.way)}"

@@ -30,7 +30,7 @@ class Definition(NamedTuple):
 DEFINITIONS = (
     Definition(
         GET_ARTIFACT,
-        "Read back [Artifact: id]: all, or a page and the next call. path: $.items[0:9].name",
+        "Read back [Artifact: id]: all, or a page and the next call. pattern: text to find. path: $.items[0:9].name",
         {
             "type": "object",
             "properties": {
@@ -50,7 +50,11 @@ DEFINITIONS = (
 )
 
 
-_SHORT = {GET_ARTIFACT: "Read [Artifact: id]", GET_TASK_TRACE: "A call", SEARCH_ARTIFACTS: "Search"}
+_SHORT = {
+    GET_ARTIFACT: "Read [Artifact: id]; pattern: text to find in it",
+    GET_TASK_TRACE: "A call",
+    SEARCH_ARTIFACTS: "Search",
+}
 OFFERED = tuple(
     Definition(name, _SHORT[name], {"type": "object", "properties": {key: {} for key in schema["properties"]}})
     for name, _, schema in DEFINITIONS

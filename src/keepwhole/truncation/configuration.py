@@ -160,7 +160,7 @@ class TruncationConfiguration(Value):
         )
 
 
-_OPTIONS = frozenset(StrategyOptions.fields) - {"question", "pattern"}
+_OPTIONS = frozenset(StrategyOptions.fields) - {"question", "pattern", "names"}
 _SIDES = ("head", "tail", "both")
 
 

@@ -100,15 +100,15 @@ def left_out(summary: str, size: int) -> str:
     return f"[{summary}: {size_text(size)} left out]"
 
 
-def aged(link: RecallLink, size: int) -> str:
-    """In place of a whole result. It is short, because the call is still visible above it.
+def aged(link: RecallLink, size: int, tool: str = "") -> str:
+    """In place of a whole result: what it was. It is short, because the call is still visible above it.
 
     The definition of `get_artifact` says how to use it; any other link is written out.
 
-    >>> aged(RecallLink("art_1_x"), 2048)
-    '[Artifact: art_1_x] 2.0 KB'
+    >>> aged(RecallLink("art_1_x"), 2048, "fetch_report")
+    '[Artifact: art_1_x] 2.0 KB returned by fetch_report'
     """
-    words = f"[Artifact: {link.artifact_id}] {size_text(size)}"
+    words = f"[Artifact: {link.artifact_id}] {size_text(size)}" + (f" returned by {tool}" if tool else "")
     return words if link.reader == "get_artifact" else f"{words}: {link.whole()}"
 
 

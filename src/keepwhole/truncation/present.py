@@ -40,7 +40,7 @@ from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, check_cut, length, nothing, render_body, whole
 from keepwhole.truncation.noise import without_noise
 from keepwhole.truncation.notice import neutralized
-from keepwhole.truncation.question import hidden_name
+from keepwhole.truncation.question import called_name, hidden_name
 from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, Strategy, strategy_for, strategy_named
@@ -286,12 +286,13 @@ def _below(frame: _Frame, cut: Cut) -> str:
 
 
 def _hidden_name(frame: _Frame, cut: Cut) -> str:
-    """What the question names and the cut hides."""
-    source, question = frame.source, frame.limits.options.question
-    if not question or source.chars > _LARGEST_SEARCHED:
+    """What the question names and the cut hides, else what the call names."""
+    source, options = frame.source, frame.limits.options
+    if not (options.question or options.names) or source.chars > _LARGEST_SEARCHED:
         return ""
     hidden = "\n".join([source.text(gap.start, gap.stop) for gap in cut.left_out])
-    return hidden_name(question, hidden, render_body(cut, source))
+    asked = hidden_name(options.question, hidden, render_body(cut, source)) if options.question else ""
+    return asked or called_name(options.names, hidden)
 
 
 def _bare_view(frame: _Frame) -> TruncationResult:

@@ -128,8 +128,8 @@ COMMON = frozenset(
 )
 _MOST_HITS = 400
 _NAME = re.compile(r"\w[\w./:@#-]{1,78}\w")
-_RARE = 20
-"""How often a name may be in what is hidden for a search to bring it."""
+_RARE, _RARE_CALLED = 20, 3
+"""How often a name of a question, or of a call, may be in what is hidden for a search to bring it."""
 _LONGEST, _MOST_TERMS = 20_000, 48
 """Characters of a question that are read, and how many of its terms are looked for: the weightiest, in their order."""
 _PIECE = 65_536
@@ -165,9 +165,26 @@ def hidden_name(question: str, hidden: str, shown: str) -> str:
     'Delta-Island-42'
     """
     names = dict.fromkeys(word for word in _NAME.findall(question[:_LONGEST]) if _is_special(word))
-    folded, folded_shown = fold(hidden), fold(shown)
-    counts = {name: folded.count(fold(name)) for name in list(names)[:_MOST_TERMS] if fold(name) not in folded_shown}
-    found = [name for name, count in counts.items() if 0 < count <= _RARE]
+    folded_shown = fold(shown)
+    return _rarest([name for name in list(names)[:_MOST_TERMS] if fold(name) not in folded_shown], hidden, _RARE)
+
+
+def called_name(names: str, hidden: str) -> str:
+    """The rarest of the names that a call was given, one on each line, that stands in what is hidden, a few times at
+    most; empty where there is none. That it is shown too says nothing: an error begins with what was asked for.
+
+    >>> called_name("report-3\\nnone", "row 1\\nticket of report-3: TK-7")
+    'report-3'
+    """
+    lines = names.split("\n")[:_MOST_TERMS]
+    return _rarest([name for name in lines if _NAME.fullmatch(name) and _is_special(name)], hidden, _RARE_CALLED)
+
+
+def _rarest(names: Sequence[str], hidden: str, most: int) -> str:
+    """The name that stands in a text least often, but does, and at most so often, spelled as it stands there."""
+    folded = fold(hidden)
+    counts = {name: folded.count(fold(name)) for name in names}
+    found = [name for name, count in counts.items() if 0 < count <= most]
     if not found:
         return ""
     best = min(found, key=lambda name: (counts[name], -len(name)))

@@ -42,6 +42,8 @@ class StrategyOptions(Value):
     """What the result is needed for; units that share its rare words are kept first."""
     pattern: str = ""
     """What a search looked for; of a line that is too long, the place of a match is kept."""
+    names: str = ""
+    """What the call names; no strategy heeds it, but the notice prints the search for it where the cut hides it."""
 
 
 class ITruncationStrategy(Protocol):
