@@ -17,6 +17,8 @@ from bench.live.oracle_provider import serve_oracle
 from bench.live.prices import prices_of
 from bench.live.runner import Due, make_run
 from keepwhole.recall.names import NAMES
+from keepwhole.wire.dialects import TABLE
+from tests.apps.proxy.agent_model import turns_of
 from tests.upstream.spelling import Json
 
 MAIN = ("direct", "keepwhole")
@@ -30,7 +32,16 @@ NEED_RECALL = ("early_id", "flaky_tool")
 FEW = ("flaky_tool", "reconciliation", "pictures")
 SHORT = tuple(family for family in FAMILIES if family != "early_rule")
 """Families of fewer than forty steps, for the arms in which nothing depends on them."""
-MODELS = {"anthropic": "claude-haiku-4-5", "openai_chat": "gpt-5", "openai_responses": "gpt-5"}
+MODELS = {
+    "anthropic": "claude-haiku-4-5",
+    "openai_chat": "gpt-5",
+    "openai_responses": "gpt-5",
+    "gemini": "gemini-2.5-flash",
+}
+SERVED = tuple(dialect for dialect in MODELS if dialect in {known.name for known in TABLE.dialects})
+"""Dialects that the proxy speaks; in any other only the arms without it run."""
+LOST_BY_BLIND = {"keepwhole": {"early_rule"}, "keepwhole:lean": {"early_rule", "reconciliation"}}
+"""What nothing visible leads to: the blind oracle does not find it at 16k."""
 
 
 def free_port() -> int:
@@ -68,10 +79,12 @@ class Bench:
         arms: Sequence[str],
         families: Sequence[str] = FEW,
         change: Callable[[Json], Json] = dict,
+        length: str = "16k",
     ) -> list[Json]:
         """A row for each family in each arm."""
-        model, tasks = MODELS[dialect], [f"{family}-1-16k" for family in families]
+        model, tasks = MODELS[dialect], [f"{family}-1-{length}" for family in families]
         arms = [arm for arm in arms if arm != "clear" or dialect == "anthropic"]
+        arms = [arm for arm in arms if arm not in KEEPWHOLE or dialect in SERVED]
         with (
             serve_oracle(oracle, dialect, model, change) as provider,
             serve_meter(
@@ -165,8 +178,52 @@ def test_bills_are_those_of_the_provider_with_its_cache(bench: Bench) -> None:
     assert long["clear"]["dollars"] > long["direct"]["dollars"], "clearing at every step breaks the prefix"
 
 
+@pytest.mark.parametrize("dialect", MODELS)
+@pytest.mark.parametrize("oracle", ["plan", "blind"])
+def test_every_arm_runs_in_every_dialect_with_both_oracles(bench: Bench, oracle: str, dialect: str) -> None:
+    rows = bench.run(oracle, dialect, (*MAIN, *CUT, *OTHER), ("flaky_tool",))
+    assert {row["arm"] for row in rows if row["outcome"] != "solved"} == {"head-tail"} | (
+        {"clear"} if dialect == "anthropic" else set()
+    )
+    assert {row["dialect"] for row in rows} == {dialect}
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("dialect", MODELS)
+@pytest.mark.parametrize("oracle", ["plan", "blind"])
+def test_both_oracles_solve_every_family_in_every_arm_and_dialect(bench: Bench, oracle: str, dialect: str) -> None:
+    rows = bench.run(oracle, dialect, (*MAIN, *CUT, *OTHER), tuple(FAMILIES))
+    for arm in {row["arm"] for row in rows} - set(CUT):
+        lost = LOST_BY_BLIND.get(arm, set[str]()) if oracle == "blind" else set[str]()
+        assert solved(rows, arm) >= set(FAMILIES) - lost, arm
+        if dialect == "anthropic":
+            assert solved(rows, arm) == set(FAMILIES) - lost, arm
+    assert solved(rows, "head-tail") == {"pictures"}
+
+
+@pytest.mark.torture
+def test_keepwhole_keeps_its_promise_of_cost_at_64k_too(bench: Bench) -> None:
+    direct, *others = ("direct", "keepwhole", "keepwhole:lean")
+    rows = bench.run("plan", "anthropic", (direct, *others), tuple(FAMILIES), length="64k")
+    base = dollars(rows, direct)
+    for arm in others:
+        for family, cost in dollars(rows, arm).items():
+            assert cost <= max(1.05 * base[family], base[family] + 0.01), (arm, family)
+
+
+def test_a_tool_whose_results_are_all_needed_costs_no_more_at_64k(bench: Bench) -> None:
+    rows = bench.run("plan", "anthropic", MAIN, ("flaky_tool",), length="64k")
+    assert solved(rows, "keepwhole") == {"flaky_tool"}
+    base = dollars(rows, "direct")["flaky_tool"]
+    assert dollars(rows, "keepwhole")["flaky_tool"] <= max(1.05 * base, base + 0.01)
+
+
+def name_of(tool: Json) -> str:
+    return tool["name"] if "name" in tool else tool["function"]["name"]
+
+
 def without_recall(body: Json) -> Json:
-    return {**body, "tools": [tool for tool in body["tools"] if tool["name"] not in NAMES]}
+    return {**body, "tools": [tool for tool in body["tools"] if name_of(tool) not in NAMES]}
 
 
 def garbled(body: Json) -> Json:
@@ -174,22 +231,33 @@ def garbled(body: Json) -> Json:
 
 
 def without_evidence(body: Json) -> Json:
-    """What was read back is not shown."""
-    recalls = {
-        block["id"]
-        for message in body["messages"]
-        for block in message["content"]
-        if block["type"] == "tool_use" and block["name"] in NAMES
-    }
+    """What was read back is not shown, in any dialect."""
+    recalls = {call_id for turn in turns_of(body) for call_id, tool, _ in turn.calls if tool in NAMES}
+    answers = {"tool_use_id": "content", "tool_call_id": "content", "call_id": "output"}
 
-    def empty(block: Any) -> Any:
-        return {**block, "content": ""} if block.get("tool_use_id") in recalls else block
+    def emptied(value: Any) -> Any:
+        if isinstance(value, list):
+            return [emptied(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        for key, content in answers.items():
+            if value.get(key) in recalls and content in value:
+                return {**value, content: ""}
+        return {key: emptied(part) for key, part in value.items()}
 
-    messages = [{**message, "content": [empty(block) for block in message["content"]]} for message in body["messages"]]
-    return {**body, "messages": messages}
+    return emptied(body)
 
 
 @pytest.mark.parametrize("change", [without_recall, garbled, without_evidence])
 def test_what_is_broken_on_purpose_is_noticed(bench: Bench, change: Callable[[Json], Json]) -> None:
     assert solved(bench.matrix(), "keepwhole") >= set(NEED_RECALL)
     assert solved(bench.run("plan", "anthropic", ("keepwhole",), NEED_RECALL, change)) == set()
+
+
+@pytest.mark.parametrize("oracle", ["plan", "blind"])
+@pytest.mark.parametrize("dialect", [name for name in SERVED if name != "anthropic"])
+@pytest.mark.parametrize("change", [without_recall, garbled, without_evidence])
+def test_both_oracles_notice_it_in_every_dialect(
+    bench: Bench, oracle: str, dialect: str, change: Callable[[Json], Json]
+) -> None:
+    assert solved(bench.run(oracle, dialect, ("keepwhole",), ("flaky_tool",), change)) == set()
