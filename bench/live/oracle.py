@@ -4,7 +4,7 @@ Owns: the oracles. Must not know: how a proxy hides things, but for the grammar 
 
 Theory of operation. An oracle gets the body of a request, in any dialect, and nothing else. It finds the task by its
 id, and the step by its own words (`Step 7.`). Where the next call or the answer needs a fact, it looks for it in the
-results that the request shows. Where none shows it:
+results that the request shows. What none shows it reads back, for all facts of the step at once, as models do:
 
     PlanOracle     knows which call told it, and makes the calls that the notice in that result prints, as printed, one
                    after another, then those that their answers print; a bare `[Artifact: id]` is read whole. The
@@ -65,14 +65,23 @@ class PlanOracle:
         step = task.plan[at] if at < len(task.plan) else None
         needed = step.needs(task.facts) if step else task.needed
         pictures = "\n".join(_pictured(body)) if any(task.facts[name].is_pictured for name in needed) else ""
-        values: dict[str, str] = {}
-        for name in needed:
-            fact = task.facts[name]
-            value = fact.read(pictures) if fact.is_pictured else self.find(task, shown, fact)
-            if value is None:
-                read = self._next_read(task, shown, fact, offered(body)) if _reads(turns) < _MOST_READS else None
-                return [Text(f"I need {fact.sought}."), read] if read else [Text("ANSWER: unknown")]
-            values[name] = value
+        facts = {name: task.facts[name] for name in needed}
+        values = {
+            name: fact.read(pictures) if fact.is_pictured else self.find(task, shown, fact)
+            for name, fact in facts.items()
+        }
+        missing = [fact for name, fact in facts.items() if values[name] is None]
+        if missing:
+            reads = [self._next_read(task, shown, fact, offered(body)) for fact in missing]
+            if None in reads or _reads(turns) >= _MOST_READS:
+                return [Text("ANSWER: unknown")]
+            calls = {json.dumps(read): read for read in reads if read is not None}
+            return [Text(f"I need {', '.join(dict.fromkeys(fact.sought for fact in missing))}."), *calls.values()]
+        return self._go_on(task, at, {name: value for name, value in values.items() if value is not None})
+
+    def _go_on(self, task: Task, at: int, values: dict[str, str]) -> list[Part]:
+        """Return the next step of the plan, or the answer after the last."""
+        step = task.plan[at] if at < len(task.plan) else None
         if step is None:
             return [Text(f"ANSWER: {task.answer(values)}")]
         return [Text(f"Step {at}."), Tool(step.tool, step.filled(values))]

@@ -44,7 +44,9 @@ class Peer(NamedTuple):
 
 
 PEERS: Mapping[str, Peer] = {
-    "headroom": Peer("headroom-ai", "`headroom proxy`", "headroom proxy --port {port} --openai-api-url {meter}"),
+    "headroom": Peer(
+        "headroom-ai", "`headroom proxy`", "headroom proxy --port {port} --no-rate-limit --openai-api-url {meter}"
+    ),
     "litellm": Peer("litellm", "`litellm.compress`", "python -I {relay} litellm {port} {meter} {tokens}"),
     "langchain": Peer("langchain", "`ContextEditingMiddleware`", "python -I {relay} langchain {port} {meter} {tokens}"),
 }
@@ -133,7 +135,11 @@ def _run(oracle: str, arms: Sequence[str], tasks: Sequence[str], length: str, po
         plan = Plan(_MODEL, length, arms, tasks, oracle=oracle)
         where = Provider(provider.url, _DIALECT, prices_of(_MODEL), "none", pause=0)
         run_all(plan, where, Budget(1_000), out, say, port)
-    return read_rows(out)
+    found = read_rows(out)
+    for row in found:
+        if row["problem"]:
+            say(f"{row['task']} {row['arm']}: {row['problem']}")
+    return found
 
 
 @contextmanager
