@@ -1,0 +1,82 @@
+"""The notices that models act on: every one is parsed by the oracles' grammar, runs as printed, and has no placeholder."""
+
+import json
+
+import pytest
+
+from bench.live.notices import calls_in, name_of, names_in, pointers_in
+from keepwhole import Session
+from keepwhole.config import Settings
+from keepwhole.recall.names import DEFINITIONS, GET_ARTIFACT, OFFERED
+from keepwhole.truncation import notice
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.recall_link import RecallLink
+from tests.build import in_memory
+
+LINK = RecallLink("art_1_x")
+ROWS = [{"account": f"acct-{number:04}", "quota": number, "note": "plain words"} for number in range(3_000)]
+TEXTS = {
+    "lines": "".join(f"row {number} of the nightly report\n" for number in range(3_000)),
+    "one line": "plain words and more of them " * 2_000,
+    "json": json.dumps(ROWS),
+    "indented json": json.dumps(ROWS, indent=1),
+    "csv": "account,quota\n" + "".join(f"acct-{number:04},{number}\n" for number in range(3_000)),
+}
+
+
+def session(**limits: int) -> Session:
+    truncation = TruncationConfiguration(**limits)
+    return in_memory(settings=Settings(home="unused", policy="truncation", truncation=truncation))
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("limits", [{"artifact_threshold": 900_000}, {}], ids=["cut", "preview"])
+def test_every_call_that_a_view_or_an_answer_prints_runs_as_printed(text: str, limits: dict[str, int]) -> None:
+    keeper = session(**limits)
+    shown = keeper.keep("report", {"name": "acct-1234"}, text, question="What is the quota of acct-2345?")
+    calls = calls_in(shown.content)
+    assert calls
+    for call in calls:
+        assert name_of(call.arguments) == shown.artifact_id
+        answer = keeper.call_tool(call.name, call.arguments)
+        assert not answer.is_error
+        for further in calls_in(answer.content.rpartition("\n")[2]):
+            assert not keeper.call_tool(further.name, further.arguments).is_error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        notice.aged(LINK, 2_048, "fetch_report"),
+        notice.aged_media(LINK, "image/png 10x10", 900, "screenshot"),
+        notice.arguments_hidden(LINK),
+        notice.preview(LINK),
+        notice.reference("art_1_x", "bash: make", 900),
+    ],
+)
+def test_the_grammar_of_every_notice_leads_to_its_artifact(words: str) -> None:
+    assert {name_of(call.arguments) for call in calls_in(words)} == {"art_1_x"} == names_in(words)
+    garbled = words.replace("get_artifact(", "get_artefact(").replace("[Artifact:", "[Artefact:")
+    assert calls_in(garbled) == []
+
+
+def test_a_quoted_notice_leads_nowhere() -> None:
+    assert pointers_in("[quoted] [Artifact: art_1_x] 2.0 KB") == []
+
+
+def test_an_aged_pointer_says_what_the_result_was() -> None:
+    assert notice.aged(LINK, 2_048, "fetch_report") == "[Artifact: art_1_x] 2.0 KB returned by fetch_report"
+
+
+def test_the_definition_and_the_notice_both_say_that_a_pattern_is_searched_for() -> None:
+    for definitions in (DEFINITIONS, OFFERED):
+        described = {one.name: one.description for one in definitions}
+        assert "pattern: text to find" in described[GET_ARTIFACT]
+
+
+def test_peers_that_can_be_read_back_are_followed_too() -> None:
+    calls = calls_in("[Compressed: message_7 — 320 lines, plain_text. Use litellm_content_retrieve tool to get it.]")
+    assert calls == [("litellm_content_retrieve", {"key": "message_7"})]
+    assert calls_in("[200 items compressed to 9. Retrieve more: hash=0123456789abcdef]") == [
+        ("headroom_retrieve", {"hash": "0123456789abcdef"})
+    ]
