@@ -13,7 +13,7 @@ from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import OwnAnswer, SessionRouter
 from keepwhole.recall.names import NAMES
 from keepwhole.wire import dialects
-from keepwhole.wire.dialects import Table, decode_message, dialect_named, dialect_of, endpoint_of, parse_call
+from keepwhole.wire.dialects import Endpoint, Table, decode_message, dialect_named, dialect_of, endpoint_of, parse_call
 from keepwhole.wire.pairs import NO_RESULT
 from keepwhole.wire.summary import compacted
 from tests.wire.turns.dialect import TURNS, request
@@ -47,7 +47,7 @@ def recall_of(cut: str) -> dict[str, Any]:
 
 def test_it_is_found_by_name_by_path_by_headers_and_by_shape() -> None:
     assert dialect_named("made-up") is TURNS
-    assert endpoint_of("/v2/turns/count") == (TURNS, True, False)
+    assert endpoint_of("/v2/turns/count") == Endpoint(TURNS, counts=True, provider="turns")
     assert dialect_of([ASKED]) is TURNS
     assert parse_call(CALL).dialect is TURNS
     assert Upstreams({}).target("/files", {"turns-key": "k"}) == ("turns", "/files")
@@ -55,6 +55,19 @@ def test_it_is_found_by_name_by_path_by_headers_and_by_shape() -> None:
         "wrong": "keepwhole: no",
         "kind": "invalid_request_error",
     }
+
+
+def test_a_path_may_name_the_model_and_another_provider() -> None:
+    found = endpoint_of("/p/acme/models/turn%2D2.5:take")
+    assert found == Endpoint(TURNS, model="turn-2.5", provider="cloud")
+    assert Upstreams({}).target("/p/acme/models/m-2:take", {})[0] == "cloud"
+    desk = SessionRouter(each=True, store=MemoryStore())
+    for path, model in (("/p/acme/models/m-2:take", "m-2"), ("/turns", "m-1")):
+        begun = desk.begin("POST", path, {}, request([ASKED, CALL, OUTPUT]))
+        assert isinstance(begun, Exchange)
+        assert begun.model == model
+        assert begun.expected is not None
+        assert begun.expected.model == model
 
 
 def test_its_messages_are_decoded() -> None:

@@ -221,7 +221,7 @@ class Exchange:
     @property
     def model(self) -> str:
         """The model, as the client calls it."""
-        return self._request.model or ""
+        return self._endpoint.model_of(self._request)
 
     @property
     def trouble(self) -> str:

@@ -47,7 +47,7 @@ class OutgoingRequest:
         billing = self._session.billing
         estimated = round(self.account.as_sent.tokens_sent / self.account.scale)
         billing.remember(self._at)
-        return billing.expect(self._endpoint.dialect, request, billing.profile(request.model), self._at, estimated)
+        return billing.expect(self._endpoint.dialect, request, self._endpoint.model_of(request), self._at, estimated)
 
     def learn(self, usage: Usage | None) -> None:
         """Learn that it was answered, and what it was billed."""
@@ -62,7 +62,7 @@ def view_request(
     if mode is None:
         body, account = data if isinstance(data, bytes) else data.data, Account(policy="", mode="off")
     else:
-        projection = session.projection(data, policy=policy, explained=False, view_mode=mode)
+        projection = session.projection(data, model=endpoint.model, policy=policy, explained=False, view_mode=mode)
         body, account = projection.messages, projection.account
     at = session.billing.now()
     is_round = mode is not None and mode.is_between_rounds
@@ -93,7 +93,7 @@ def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last
     request = read_request(body)
     if request is None or not cache_markers(request):
         return None  # a client that sets no marker does not want to pay for cache writes
-    breakpoints = session.billing.profile(request.model).breakpoints
+    breakpoints = session.billing.profile(endpoint.model_of(request)).breakpoints
     changed = len(request.messages) - changed_last
     users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
     newest = next(users, None)

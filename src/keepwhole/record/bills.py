@@ -211,13 +211,13 @@ class Billing:
         """Requests in a row whose forecast held."""
 
     def expect(
-        self, dialect: Dialect, request: RequestBody, profile: Profile, now: float, estimated: int = 0
+        self, dialect: Dialect, request: RequestBody, model: str, now: float, estimated: int = 0
     ) -> Expected | None:
         """What a request, as it is sent, will be billed; None where the provider has a part of it."""
         if continues(request):
             return None
+        profile = self.profile(model)
         with self._lock:
-            model = request.model or ""
             forecast = self._model(model).forecast
             prompt = self._prompts.read(request, _is_explicit(dialect, profile))
             hit = forecast.hit(prompt, profile, now)
@@ -286,7 +286,7 @@ class Billing:
             return
         asked, told = billed.request, billed.response
         profile = self.profile(asked.model)
-        expected = self.expect(conversation_dialect(asked.dialect), request, profile, billed.sent_at)
+        expected = self.expect(conversation_dialect(asked.dialect), request, asked.model, billed.sent_at)
         if expected is not None:
             figures = (told.input or 0, told.cached or 0, told.written or 0) if told.cached is not None else None
             with self._lock:

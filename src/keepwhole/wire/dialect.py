@@ -40,6 +40,7 @@ the same bytes for the same input, since a provider's cache compares bytes.
 """
 
 import json
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -60,6 +61,24 @@ Names: TypeAlias = Collection[str]
 """The names of Keepwhole's recall tools."""
 PathKind: TypeAlias = Literal["turn", "count", "compaction"]
 """Whether an endpoint answers a conversation, only counts its tokens, or returns a shorter one."""
+
+
+class Provider(NamedTuple):
+    """A service that speaks a dialect besides its usual provider."""
+
+    name: str
+    """The name of the proxy's upstream."""
+    address: str
+
+
+class PathPattern(NamedTuple):
+    """Paths of one kind that have a model, a project or a deployment in them."""
+
+    pattern: re.Pattern[str]
+    """Matches the end of a path, from a `/` on; its group `model`, where it has one, is the model that is asked."""
+    kind: PathKind
+    provider: Provider | None = None
+    """Who answers these paths; None for the dialect's usual provider."""
 
 
 class Reply(NamedTuple):
@@ -148,6 +167,8 @@ class Dialect(ToolDialect, Protocol):
     """Headers that only requests to this provider have."""
     paths: Mapping[str, PathKind]
     """The ends of the paths that it answers."""
+    path_patterns: tuple[PathPattern, ...]
+    """The same for paths that are not spelled alike each time; they are tried in order, after `paths`."""
 
     messages_field: str
     """The field of a request with the list of messages."""

@@ -6,17 +6,21 @@ Must not know: how any of them spells anything.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 from keepwhole.canonical.message import Message
 from keepwhole.errors import UsageError
 from keepwhole.wire.anthropic.dialect import ANTHROPIC
 from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
-from keepwhole.wire.dialect import Dialect, ToolDialect
+from keepwhole.wire.dialect import Dialect, PathKind, ToolDialect
 from keepwhole.wire.mcp import MCP
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
 from keepwhole.wire.openai_responses.dialect import OPENAI_RESPONSES
 from keepwhole.wire.tools import ToolCall
+
+if TYPE_CHECKING:
+    from keepwhole.wire.request_body import RequestBody  # which reads the names of fields from the table
 
 DIALECTS: tuple[Dialect, ...] = (
     ANTHROPIC,
@@ -38,6 +42,14 @@ class Endpoint(NamedTuple):
     """Whether it only counts tokens."""
     compacts: bool = False
     """Whether it gives back a shorter conversation."""
+    model: str | None = None
+    """The model that the path names; None where the body does."""
+    provider: str = ""
+    """The upstream that answers it."""
+
+    def model_of(self, request: "RequestBody") -> str:
+        """The model that is asked, as the client calls it; empty where it does not say."""
+        return self.model or request.model or ""
 
 
 class Table:
@@ -48,10 +60,19 @@ class Table:
         self.all: tuple[ToolDialect, ...] = (*dialects, *tool_dialects)
         self.names = {name: dialect for dialect in self.all for name in (dialect.name, *dialect.aliases)}
         self.endpoints = {
-            path: Endpoint(dialect, counts=kind == "count", compacts=kind == "compaction")
+            path: _endpoint(dialect, kind, dialect.provider)
             for dialect in dialects
             for path, kind in dialect.paths.items()
         }
+        self.patterns = [
+            (one.pattern, _endpoint(dialect, one.kind, dialect.provider if one.provider is None else one.provider.name))
+            for dialect in dialects
+            for one in dialect.path_patterns
+        ]
+        """Paths that are recognized by a regular expression, in the order in which they are tried."""
+        others = (one.provider for dialect in dialects for one in dialect.path_patterns if one.provider is not None)
+        self.upstreams = {**dict(others), **{dialect.provider: dialect.upstream for dialect in dialects}}
+        """The usual address of each provider."""
         self.decoders = tuple(dialect.decode for dialect in dialects)
         self.messages_fields = {dialect.messages_field: dialect.takes_text for dialect in dialects}
         """The names that a list of messages has in requests, and whether it may be one text."""
@@ -61,6 +82,10 @@ class Table:
         continued = _union((dialect.previous_answer_field, dialect.conversation_field) for dialect in dialects)
         self.continuation_fields = tuple(name for name in continued if name)
         """The fields by which a request continues a conversation that the provider has."""
+
+
+def _endpoint(dialect: Dialect, kind: PathKind, provider: str) -> Endpoint:
+    return Endpoint(dialect, counts=kind == "count", compacts=kind == "compaction", provider=provider)
 
 
 def _union(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -97,11 +122,18 @@ def conversation_dialect(name: str) -> Dialect:
 def endpoint_of(path: str) -> Endpoint | None:
     """What a path is for; None for one that Keepwhole passes on. Anything may come before it: `/v1`, a token.
 
-    >>> endpoint_of("/v1/messages")
-    Endpoint(dialect=<dialect anthropic>, counts=False, compacts=False)
+    >>> endpoint_of("/v1/messages").dialect
+    <dialect anthropic>
     """
     path = path.rstrip("/")
-    return next((endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end)), None)
+    exact = next((endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end)), None)
+    if exact is not None:
+        return exact
+    for pattern, endpoint in TABLE.patterns:
+        if found := pattern.search(path):
+            model = found.groupdict().get("model")
+            return endpoint if model is None else endpoint._replace(model=unquote(model))
+    return None
 
 
 def dialect_of_headers(headers: Mapping[str, str]) -> Dialect:

@@ -1,6 +1,7 @@
 """The made-up dialect as an object."""
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import Any, final
@@ -9,7 +10,7 @@ from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties, ties_of
 from keepwhole.wire.content import Json, Wire, fields_of, parts_of
-from keepwhole.wire.dialect import Dialect, Names, Reply
+from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.pairs import FindLost, Repairs
 from keepwhole.wire.request_body import RequestBody
@@ -30,6 +31,11 @@ class TurnsDialect(Dialect):
     upstream = "https://turns.example"
     own_headers = ("turns-key",)
     paths = MappingProxyType({"/turns": "turn", "/turns/count": "count"})
+    path_patterns = (
+        PathPattern(
+            re.compile(r"/models/(?P<model>[^/:]+):take$"), "turn", Provider("cloud", "https://turns.cloud.example")
+        ),
+    )
     messages_field = "turns"
     takes_text = False
     tools_fields = ("instruments",)

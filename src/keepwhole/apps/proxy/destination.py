@@ -44,8 +44,7 @@ class Upstreams:
     """The providers by name, with their URLs."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        usual = {dialect.provider: dialect.upstream for dialect in dialects.TABLE.dialects}
-        urls = {name: check_upstream(name, url) for name, url in {**usual, **given}.items()}
+        urls = {name: check_upstream(name, url) for name, url in {**dialects.TABLE.upstreams, **given}.items()}
         self._urls = {name: URL(url, encoded=True) for name, url in urls.items()}
         self._network_proxies = {name: network_proxy(url) for name, url in self._urls.items()}
 
@@ -59,8 +58,7 @@ class Upstreams:
         if slash and first in self._urls:
             return first, slash + rest
         endpoint = endpoint_of(target.partition("?")[0])
-        dialect = endpoint.dialect if endpoint is not None else dialect_of_headers(headers)
-        return dialect.provider, target
+        return endpoint.provider if endpoint is not None else dialect_of_headers(headers).provider, target
 
     def url(self, name: str, target: str) -> URL:
         """The full URL of a path at an upstream, with every character of the path unchanged."""

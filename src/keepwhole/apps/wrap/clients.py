@@ -59,8 +59,7 @@ def unusual_addresses(client: Client, command: ClientCommand, folder: str) -> It
 
 def other_upstreams(upstreams: Mapping[str, str]) -> dict[str, str]:
     """Those addresses that are not the providers' own."""
-    usual = {dialect.provider: dialect.upstream for dialect in dialects.TABLE.dialects}
-    return {name: url for name, url in upstreams.items() if url.rstrip("/") != usual.get(name)}
+    return {name: url for name, url in upstreams.items() if url.rstrip("/") != dialects.TABLE.upstreams.get(name)}
 
 
 def client_for(command: str) -> Client:

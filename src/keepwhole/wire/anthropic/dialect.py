@@ -64,6 +64,7 @@ class AnthropicDialect(Dialect):
     upstream = "https://api.anthropic.com"
     own_headers = ("anthropic-version", "x-api-key")
     paths = MappingProxyType({"/messages": "turn", "/messages/count_tokens": "count"})
+    path_patterns = ()
     messages_field = "messages"
     takes_text = False
     tools_fields = ("tools",)

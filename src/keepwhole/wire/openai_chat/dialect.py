@@ -48,6 +48,7 @@ class ChatDialect(Dialect):
     upstream = "https://api.openai.com"
     own_headers = ()
     paths = MappingProxyType({"/chat/completions": "turn"})
+    path_patterns = ()
     messages_field = "messages"
     takes_text = False
     tools_fields = ("tools", "functions")

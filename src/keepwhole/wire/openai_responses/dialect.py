@@ -49,6 +49,7 @@ class ResponsesDialect(Dialect):
     paths = MappingProxyType(
         {"/responses": "turn", "/responses/input_tokens": "count", "/responses/compact": "compaction"}
     )
+    path_patterns = ()
     messages_field = "input"
     takes_text = True
     tools_fields = ("tools",)
