@@ -50,7 +50,9 @@ class Scripted(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatC
 def as_blocks(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Messages in a dialect that the checks can read."""
     roles = {"assistant": "assistant"}
-    return [{"role": roles.get(each.role, "user"), "content": [_block(part) for part in each.contents]} for each in messages]
+    return [
+        {"role": roles.get(each.role, "user"), "content": [_block(part) for part in each.contents]} for each in messages
+    ]
 
 
 def _block(part: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The notices that models act on: every one is parsed by the oracles' grammar, runs as printed, and has no placeholder."""
+"""The notices that models act on: the oracles' grammar parses each, each runs as printed, none has a placeholder."""
 
 import json
 
