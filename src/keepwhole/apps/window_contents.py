@@ -106,18 +106,18 @@ def items_of_request(body: bytes, find: FindResult) -> list[WindowItem]:
 
 def items_of_results(results: Iterable[tuple[Result, int]]) -> list[WindowItem]:
     """The items of a window from results and their shown characters alone, where no request is recorded."""
-    items = [
+    ordered = sorted(results, key=lambda pair: -pair[1])
+    return [
         WindowItem(
             "tool",
             showable(result.tool),
             estimate_from_length(chars),
             artifact_id=result.artifact_id,
             trace_id=result.trace_id,
-            argument=telling_argument(result.arguments),
+            argument=telling_argument(result.arguments) if number < _ITEMS else None,
         )
-        for result, chars in results
+        for number, (result, chars) in enumerate(ordered)
     ]
-    return sorted(items, key=lambda item: -item.tokens)
 
 
 def parts_of(items: Iterable[WindowItem]) -> list[WindowPart]:

@@ -25,8 +25,10 @@ class SaidWords(NamedTuple):
 
 def read_words(result: Result) -> SaidWords | None:
     """What a note says of its words; None where it is no such note."""
+    if result.tool != TOOL:
+        return None
     try:
         about = cast("dict[str, Any]", json.loads(result.arguments or ""))
-        return SaidWords(str(about["role"]), int(about["message"])) if result.tool == TOOL else None
+        return SaidWords(str(about["role"]), int(about["message"]))
     except (ValueError, KeyError, TypeError):
         return None

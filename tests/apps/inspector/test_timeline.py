@@ -2,10 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from keepwhole import MemoryStore
+from keepwhole.apps.inspector import answers
+from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.inspector.timeline import Timeline
 from keepwhole.canonical.manifest import ShownPiece, encode_manifest
 from keepwhole.exchange.outgoing_request import TOOL
+from keepwhole.session import Session
 from keepwhole.store.protocol import Draft
 from tests.build import NOON, decision, draft, opened, request, response
 
@@ -153,3 +159,17 @@ def test_a_session_that_was_purged_starts_again() -> None:
     assert sizes(book.timeline) == [1, 1]
     assert book.timeline.find(kept.header.trace_id) is None
     assert book.timeline.generation == 1
+
+
+def test_a_long_session_opens_with_what_is_read_and_goes_on_until_all_is(
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keepwhole.apps.inspector.timeline._PIECE", 4)
+    monkeypatch.setattr("keepwhole.apps.inspector.sessions.PATIENCE", 0.0)
+    for number in range(10):
+        session.keep("t", {"n": number}, f"{number}\n")
+    told = [answers.one_session(services, PageRequest(("s",))) for _ in range(3)]
+    assert [(one["steps"], one["reading"]) for one in told] == [(4, 0.4), (8, 0.8), (10, None)]
+    assert [kept.result.arguments for kept in services.record.timeline("s").results.values()] == [
+        f'{{"n": {number}}}' for number in range(10)
+    ]

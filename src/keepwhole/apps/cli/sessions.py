@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
-from keepwhole.apps.cli import screen
+from keepwhole.apps.cli import export_page, screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.apps.kept_words import count_kept
 from keepwhole.canonical.entry import OWN_TOOLS, Result
@@ -43,6 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     purging.add_argument("--yes", action="store_true", help="do not ask")
     exporting = _add_action_with_id(commands, "export", export, help="write a session to a file that `import` reads")
     exporting.add_argument("-o", "--output", metavar="FILE", help="where to (default: standard output)")
+    export_page.add_options(exporting)
     importing = add_action(commands, "import", import_, help="bring an exported session back", session=False)
     importing.add_argument("file", metavar="FILE", help="the archive; - for standard input")
     importing.add_argument("--as", dest="name", metavar="NAME", help="under another name")
@@ -231,6 +232,9 @@ def export(args: argparse.Namespace) -> int:
         raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
     with ExitStack() as stack:
         target = sys.stdout.buffer if args.output is None else stack.enter_context(_create_private_file(args.output))
+        if args.format != "archive":
+            target.write(export_page.export(context, info.name, args))
+            return 0
         progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
         for line in export_session(context.store, info):
             target.write(line)

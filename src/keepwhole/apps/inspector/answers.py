@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from keepwhole.apps.inspector import health, results, shapes, what_if
+from keepwhole.apps.inspector.record import PATIENCE
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.undo_figures import foresee_undo
 from keepwhole.errors import NotFound
@@ -54,7 +55,7 @@ def one_session(services: InspectorServices, asked: PageRequest) -> Mapping[str,
 
 def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """A page of a session's steps."""
-    timeline = services.record.timeline(asked.session)
+    timeline = services.record.timeline(asked.session, PATIENCE)
     with timeline.lock:
         total = len(timeline.steps)
         start, count = shapes.number(asked.query, "from", 0, 0, total), shapes.number(asked.query, "count", 40, 1, 100)

@@ -23,6 +23,8 @@ from keepwhole.store.reader import BodyReader
 from keepwhole.store.requests import Requests
 
 _TIMELINES, _READERS, _BODIES, _CHAINS = 32, 8, 4, 2
+PATIENCE = 0.3
+"""Seconds for which a page that opens waits for a session to be read; it shows what is there and asks again."""
 _FRESH = 0.25
 """Seconds for which a session that was found is assumed to exist still."""
 _K = TypeVar("_K")
@@ -67,15 +69,15 @@ class Record:
             raise NotFound(f"There is no session `{name[:80]}` in this record. It may have been purged.")
         return info
 
-    def timeline(self, name: str) -> Timeline:
-        """A session's steps up to now."""
+    def timeline(self, name: str, seconds: float | None = None) -> Timeline:
+        """A session's steps up to now; of a long one that is read for the first time, those that are read by then."""
         with self._lock:
             timeline = self._timelines.get(name)
         if timeline is None:
             self.info(name)
             with self._lock:
                 timeline = _cache(self._timelines, name, Timeline(self.store, name), _TIMELINES)
-        timeline.catch_up()
+        timeline.catch_up(seconds)
         if not timeline.seq:
             self.info(name)
         return timeline

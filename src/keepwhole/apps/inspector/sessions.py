@@ -12,7 +12,7 @@ from typing import Any
 
 from keepwhole.apps import request_figures, window_contents
 from keepwhole.apps.inspector import shapes
-from keepwhole.apps.inspector.record import Record
+from keepwhole.apps.inspector.record import PATIENCE, Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
 from keepwhole.apps.kept_words import count_kept
@@ -125,8 +125,8 @@ class Sessions:
         return f"{info.name} {info.agent or ''} {info.workspace or ''} {known}".lower()
 
     def describe(self, name: str) -> dict[str, Any]:
-        """The summary of one session."""
-        timeline = self._record.timeline(name)
+        """The summary of one session, of a long one as far as it is read."""
+        timeline = self._record.timeline(name, PATIENCE)
         info, title = self._record.info(name), self._title(timeline)
         tree = self._tree(timeline, info)
         with timeline.lock:
@@ -145,6 +145,7 @@ class Sessions:
                 "indicator": self._indicator(timeline, newest),
                 "course": window_history(timeline),
                 "steps": len(timeline.steps),
+                "reading": timeline.share_read if timeline.share_read < 1 else None,
                 "branches": _branches(timeline),
                 "shadow": _shadow(timeline),
                 "notes": _notes(timeline),

@@ -28,6 +28,9 @@ from keepwhole.store.protocol import Store, body_of, entry_of
 _TOGETHER = 600_000
 """Milliseconds before a session's first request in which results belong to it; older ones stay separate steps."""
 
+_PIECE = 2_000
+"""Entries that are read while the lock is held."""
+
 _PATIENCE = 8
 """Requests of other branches for which a result waits for the request that shows it."""
 
@@ -46,7 +49,7 @@ class TimelineResult:
 
     def __init__(self, seq: int, number: int, result: Result, facts: BodyFacts) -> None:
         self.seq, self.number, self.result = seq, number, result
-        self.facts = facts.replace(blocks=b"")
+        self.facts = facts.replace(blocks=b"") if facts.blocks else facts
         self.decisions: list[Decision] = []
         self.decided: list[int] = []
         """The entry numbers of these decisions."""
@@ -132,19 +135,36 @@ class Timeline:
         """The number of recorded requests."""
         return len(self._by_request)
 
-    def catch_up(self) -> "Timeline":
-        """Read the new entries; start again where the session was purged."""
+    def catch_up(self, seconds: float | None = None) -> "Timeline":
+        """Read the new entries, all of them or for about so long; start again where the session was purged.
+
+        The lock is released between two pieces, so that whoever shows what is known need not wait for the rest.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        while self._read_piece() and (until is None or time.monotonic() < until):
+            pass
+        return self
+
+    @property
+    def share_read(self) -> float:
+        """How much of the record is read: 1 where all of it is."""
+        return min(1.0, self.seq / self._following.last_seq) if self._following.last_seq else 1.0
+
+    def _read_piece(self) -> bool:
+        """Read a piece of the new entries; return whether there are more."""
         with self.lock:
             if not self._following.look():
                 self.generation += 1
                 self._clear()
-            for row in self._following.new():
+            for count, row in enumerate(self._following.new()):
+                if count == _PIECE:
+                    return True  # this row is new still: the follower counts it once the next one is asked for
                 try:
                     self._add(entry_of(row))
                 except Damaged as error:
                     self.broken.append(BrokenEntry(row.seq, str(error)))
             self.looked = time.monotonic()
-        return self
+        return False
 
     def find(self, any_id: str) -> TimelineResult | None:
         """The result with this trace id or artifact id."""

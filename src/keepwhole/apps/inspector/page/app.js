@@ -70,9 +70,13 @@ const useSession = (name) => {
       progress: (event) => tell("progress", event),
       gone: () => setState({ name, error: { status: 404, message: "This session was purged while you looked at it." } }),
     };
-    load(stop.signal).then((summary) => {
-      if (!stop.signal.aborted) wait = setTimeout(() => { close = listen(name, hear, summary?.seq); }, AFTER_CONTENT);
-    });
+    // A long session is read for a while: what is read is shown, and asked for again until all of it is.
+    const begin = (summary) => {
+      if (stop.signal.aborted) return;
+      if (summary?.reading) wait = setTimeout(() => load(stop.signal).then(begin), AFTER_CONTENT);
+      else wait = setTimeout(() => { close = listen(name, hear, summary?.seq); }, AFTER_CONTENT);
+    };
+    load(stop.signal).then(begin);
     return () => { stop.abort(); clearTimeout(wait); close(); clearTimeout(timer.current); timer.current = null; setLine(""); };
   }, [name]);
   const known = state.name === name ? state : {};

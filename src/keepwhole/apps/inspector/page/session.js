@@ -1,7 +1,7 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
 import { PAGE, get, isSaved, pageOf, path, saved } from "./api.js";
-import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
+import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const AFTER_ROWS = 40;
 const ROW = 56;
@@ -220,6 +220,7 @@ const Session = ({ route, session, summary }) => {
   const fresh = total - seen.current;
   return html`<div class=${opened ? "session opened" : "session"}>
     <div class="above"><${Heading} name=${name} summary=${summary} total=${total} tour=${summary.tour && html`<${Tour} stops=${summary.tour} chosen=${chosen} go=${(index) => { choose(index, "middle"); setOpened(true); }} />`} /><${Facts} summary=${summary} />
+      ${summary.reading && html`<p class="note" role="status">Reading the record: ${share(summary.reading)} <progress max="1" value=${summary.reading} aria-label="Read"></progress></p>`}
       ${summary.notes?.map((note, at) => html`<p key=${at} class="note"><${Words} text=${note} /></p>`)}
       ${summary.course?.seq?.length > 1 && html`<div class="course">${Course && html`<${Course} course=${summary.course} steps=${total} size=${summary.window} step=${chosen} go=${(index) => choose(index, "middle")} />`}</div>`}</div>
     <div class="panes">
