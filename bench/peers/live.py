@@ -32,7 +32,7 @@ from keepwhole.version import VERSION
 _DIALECT, _MODEL = "openai_chat", "gpt-5"
 _RELAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "live_relay.py")
 _ORACLES = ("plan", "blind")
-_PATIENCE = 120.0
+_PATIENCE = 600.0
 
 
 class Peer(NamedTuple):
