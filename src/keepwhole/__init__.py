@@ -10,15 +10,19 @@ what the model sees ◀── view
 from typing import Any
 
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
-from keepwhole.install import POSIX_HINT, is_posix
+from keepwhole.install import POSIX_HINT, end_command, is_posix
 from keepwhole.standalone.truncate import truncate
 from keepwhole.version import VERSION
 
 if is_posix():
-    from keepwhole.integrations.clients import async_http_client, http_client
-    from keepwhole.session import Session, session
-    from keepwhole.store.memory import MemoryStore
-    from keepwhole.store.sqlite.store import SqliteStore
+    try:
+        from keepwhole.integrations.clients import async_http_client, http_client
+        from keepwhole.session import Session, session
+        from keepwhole.store.memory import MemoryStore
+        from keepwhole.store.sqlite.store import SqliteStore
+    except KeyboardInterrupt:  # these imports are most of the start of the command line
+        end_command()
+        raise
 else:
 
     def __getattr__(name: str) -> Any:

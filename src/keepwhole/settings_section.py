@@ -158,11 +158,20 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("retreival_limit", ["retrieval_limit", "mode"])
     'Did you mean `retrieval_limit`?'
     """
+    known = tuple(known)
+    near = nearest(name, known)
+    return f"Did you mean `{near}`?" if near else "Known: " + ", ".join(f"`{key}`" for key in known) + "."
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is nearest to a misspelled one; None where none is near.
+
+    >>> nearest("shwo", ["show", "search"])
+    'show'
+    """
     import difflib  # only a mistake pays for it
 
-    known = tuple(known)
-    near = difflib.get_close_matches(name, known, 1)
-    return f"Did you mean `{near[0]}`?" if near else "Known: " + ", ".join(f"`{key}`" for key in known) + "."
+    return next(iter(difflib.get_close_matches(name, tuple(known), 1)), None)
 
 
 def _split(hint: Any) -> tuple[Any, Range]:

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from keepwhole import config
 from keepwhole.apps.cli import replay
-from keepwhole.apps.cli.main import COMMANDS, main
+from keepwhole.apps.cli.main import COMMANDS, GROUPS, main
 from keepwhole.apps.cli.parser import parser_for
 from keepwhole.apps.inspector import services, sessions
 from keepwhole.apps.inspector.answers import PageRequest
@@ -187,7 +187,7 @@ def page(folder: str) -> Iterator[Page]:
 
 def options_of(command: str) -> list[Any]:
     """Every option of a command and of its actions, as the parser has it."""
-    return _options(parser_for(command, COMMANDS), [])
+    return _options(parser_for(command, GROUPS), [])
 
 
 def _options(parser: argparse.ArgumentParser, path: list[str]) -> list[Any]:

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from keepwhole.apps.cli.main import COMMANDS, main
+from keepwhole.apps.cli.main import COMMANDS, GROUPS, main
 from keepwhole.apps.cli.parser import parser_for
 
 _SECONDS = 60
@@ -86,7 +86,7 @@ def _read(channel: socket.socket, size: int) -> bytes:
 
 def _serve(channel: socket.socket) -> None:
     for name in COMMANDS:
-        parser_for(name, COMMANDS)
+        parser_for(name, GROUPS)
     with suppress(ImportError):  # without the extra `proxy`
         import_module("keepwhole.apps.proxy.server")
     gc.freeze()

@@ -6,39 +6,51 @@ import sys
 from keepwhole.errors import KeepwholeError, NotFound, StoreError
 from keepwhole.install import POSIX_HINT, is_posix
 
-COMMANDS: dict[str, str] = {
-    "demo": "see what it does, in under ten seconds",
-    "replay": "what policies would have cost and kept on the logs you already have",
-    "import": "take logs that agents wrote into the record, to search and show past runs",
-    "run": "run a command, keep all its output, print what fits",
-    "keep": "keep what comes in on standard input, print what fits",
-    "cut": "what a model would see of a file, what is left out and why",
-    "view": "what would be sent of a conversation, beside what is kept",
-    "show": "what a tool really returned, and what was shown of it",
-    "trace": "one call of a tool, how it ended, and its raw output in pages",
-    "sent": "what was sent to a provider, any request again byte for byte, and what came back",
-    "search": "what was kept that has to do with a question, and how to read more",
-    "explain": "which rule edited what, when, what it saved, how to undo it",
-    "undo": "show a result whole again",
-    "status": "how full the context window is, the three thresholds, and what the input cost and saved",
-    "rolling-context": "switch ageing by steps on or off; remembered",
-    "wrap": "run an agent with what it sends viewed and kept, and say at its end what that came to",
-    "report": "sessions that were viewed beside those held out: tokens, cache, cost",
-    "proxy": "stand between agents and their providers: any agent gets it without a change",
-    "inspect": "a local page: what was kept, shown and sent, step by step and live",
-    "serve": "the proxy and the page in one process; with `--sample` there is something to see at once",
-    "mcp": "serve the recall tools and `keep` to MCP clients",
-    "mcp-gateway": "stand in front of other MCP servers, keep what their tools return, pass on what fits",
-    "artifacts": "list, show, search and clean results that were cut",
-    "sessions": "list, show, verify, purge, export and import sessions",
-    "forget": "remove one result, or a string wherever it was kept, for good",
-    "config": "show the settings and where they come from, or check them",
-    "store": "copy, back up and restore a whole record; make the schema of one on a server",
-    "doctor": "check that the record is safe here",
-    "hook": "let coding agents keep their results here, by their own hooks",
-    "trust": "approve what the files of a folder decide: where requests go, where the record is",
-    "init": "give this folder a record of its own",
+GROUPS: dict[str, dict[str, str]] = {
+    "look first": {
+        "demo": "see what it does, in under ten seconds",
+        "replay": "what each policy would have cost and hidden, on the logs you already have",
+        "inspect": "open a local page: what was kept, shown and sent, step by step and live",
+    },
+    "run an agent": {
+        "wrap": "run an agent once, shorten and keep what it sends, and print what that saved",
+        "proxy": "run a proxy between agents and their providers; the agents need no change",
+        "serve": "run the proxy and the page in one process; `--sample` adds a made-up session to look at",
+        "hook": "let coding agents keep their results here, by their own hooks",
+        "mcp": "serve the recall tools and `keep` to MCP clients",
+        "mcp-gateway": "run other MCP servers, keep what their tools return, pass on what fits",
+    },
+    "read": {
+        "sessions": "list, show, verify, purge, export and import sessions",
+        "artifacts": "list, show, search and clean results that were shortened",
+        "show": "one result: what the tool returned, and what was shown of it",
+        "trace": "one call: its arguments, how it ended, and its output in pages",
+        "search": "what was kept that is relevant to a question, and how to read more",
+        "sent": "what was sent to a provider, any request again byte for byte, and the answers",
+        "explain": "which rule shortened what, when, what it saved, and how to undo it",
+        "status": "how full the context window is, the three thresholds, and what the input cost and saved",
+        "report": "sessions with Keepwhole compared with those held out: tokens, cache, cost",
+    },
+    "keep": {
+        "run": "run a command, keep all its output, print what fits",
+        "keep": "keep standard input, print what fits",
+        "import": "add logs that agents wrote to the record, to search and show past runs",
+        "cut": "what a model would see of a file, what is left out and why",
+        "view": "what would be sent of a conversation, beside what is kept",
+        "undo": "show a result in full again",
+    },
+    "look after": {
+        "doctor": "check that the record is safe here",
+        "config": "show the settings and where they come from, or check them",
+        "store": "copy, back up and restore a whole record; set up one on a server",
+        "init": "give this folder a record of its own",
+        "trust": "approve what the files of a folder decide: where requests go, where the record is",
+        "forget": "delete one result, or a string wherever it was kept, for good",
+        "rolling-context": "turn aging by steps on or off; remembered",
+        "completion": "print a script that completes commands and options in bash, zsh or fish",
+    },
 }
+COMMANDS: dict[str, str] = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 EXIT_USAGE = 2
 EXIT_NOT_FOUND = 3
 EXIT_STORE = 4
@@ -57,15 +69,8 @@ def main(argv: list[str] | None = None) -> int:
 
         if len(argv) == 3 and argv[2] in CLIENTS:
             run_and_leave(argv[2])
-    from keepwhole.apps.cli.parser import parser_for  # takes longer than a hook may
-
-    parser = parser_for(next((word for word in argv if word in COMMANDS), None), COMMANDS)
-    args = parser.parse_args(argv)
-    if args.command is None:
-        parser.print_help()
-        return EXIT_USAGE
     try:
-        return args.act(args)
+        return _run(argv)
     except KeepwholeError as error:
         print(f"keepwhole: {_printable(str(error))}", file=sys.stderr)
         return _exit_code(error)
@@ -74,6 +79,18 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_PIPE
+
+
+def _run(argv: list[str]) -> int:
+    from keepwhole.apps.cli.parser import parser_for  # takes longer than a hook may
+
+    first = next((word for word in argv if not word.startswith("-")), None)
+    parser = parser_for(first if first in COMMANDS else None, GROUPS)
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help()
+        return EXIT_USAGE
+    return args.act(args)
 
 
 def _exit_code(error: KeepwholeError) -> int:

@@ -1,38 +1,110 @@
-"""The parser of the command line: lists all commands, imports only the one that is used."""
+"""The parser of the command line: lists all commands, imports only the one that is used.
+
+Owns: the groups of the help, and the words of every wrong use that the parser notices.
+Must not know: what a command does.
+
+Each parser, also that of an action such as `artifacts list`, reports the words that it does not know itself, so that
+the message can name the command and suggest one of its own options.
+"""
 
 import argparse
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn, cast
 
+from keepwhole.settings_section import nearest
 from keepwhole.version import VERSION
 
+_WIDTH = 100
+_NAMES = 18
+_NUMBERS = {int: "a whole number", float: "a number"}
+_OF_ARGUMENT = re.compile(r"^argument (.+?): ", re.S)
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose help has a fixed width: asking the terminal for it costs imports at every start."""
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help has a fixed width and whose errors suggest what was meant.
+
+    The width is fixed because asking the terminal for it costs imports at every start.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("formatter_class", _formatter)
         super().__init__(*args, **options)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse the words; refuse those that this command does not know."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._about_unknown(unknown[0]))
+        return parsed, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """End with one line: what is wrong, and where to read what is right."""
+        sentence = _OF_ARGUMENT.sub(r"`\1`: ", message).rstrip(".")
+        closing = "" if sentence.endswith("?") else f". See `{self.prog} --help`."
+        self.exit(2, f"{self.prog}: {_printable(sentence)}{closing}\n")
+
+    def options(self) -> list[str]:
+        """Every option that this command takes, in the long spelling."""
+        return [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+
+    def actions(self) -> "dict[str, Parser]":
+        """The commands or actions below this one, by name."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+                return cast("dict[str, Parser]", action.choices)
+        return {}
+
+    def _about_unknown(self, word: str) -> str:
+        name = word.partition("=")[0]
+        if not name.startswith("-"):
+            return f"one argument too many: `{word}`"
+        if self.prog == "keepwhole":
+            return f"`{name}` is not an option here; options follow the command, as in `keepwhole status --json`"
+        return f"there is no option `{name}`" + _did_you_mean(name, self.options())
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        if action.nargs == argparse.PARSER:
+            what = "command" if self.prog == "keepwhole" else "action"
+            raise argparse.ArgumentError(None, f"there is no {what} `{value}`" + _did_you_mean(str(value), choices))
+        near = _did_you_mean(str(value), choices) or f"; give {_one_of(choices)}"
+        raise argparse.ArgumentError(action, f"`{value}` is not one of its values{near}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)  # type: ignore[misc]
+        except argparse.ArgumentError:
+            if action.type not in _NUMBERS:
+                raise
+            raise argparse.ArgumentError(action, f"give {_NUMBERS[action.type]}, not `{arg_string}`") from None
+
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, width=100)
+    return argparse.HelpFormatter(prog, width=_WIDTH)
 
 
-def parser_for(wanted: str | None, summaries: Mapping[str, str]) -> argparse.ArgumentParser:
+def _raw_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, width=_WIDTH)
+
+
+def parser_for(wanted: str | None, groups: Mapping[str, Mapping[str, str]]) -> Parser:
     """The parser; only the wanted command is imported and has its options."""
-    parser = _Parser(
+    parser = Parser(
         prog="keepwhole",
-        description="Keep every tool result whole, show what fits, recall the rest.",
-        epilog="Start with `keepwhole demo`. Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; "
-        "`run` exits with its command's code.",
+        usage="keepwhole COMMAND ...",
+        formatter_class=_raw_formatter,
+        description="Keep every tool result in full, show the model what fits, fetch the rest with one call.",
+        epilog=_grouped(groups),
     )
     parser.add_argument("--version", action="version", version=f"keepwhole {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, summary in summaries.items():
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", help=argparse.SUPPRESS, prog="keepwhole")
+    for name, summary in ((name, summary) for group in groups.values() for name, summary in group.items()):
         if wanted in (None, name):
-            own = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+            own = commands.add_parser(name, description=summary[0].upper() + summary[1:] + ".", formatter_class=_formatter)
             if wanted == name:
                 import_module(module_of(name)).add(own)
     return parser
@@ -41,3 +113,30 @@ def parser_for(wanted: str | None, summaries: Mapping[str, str]) -> argparse.Arg
 def module_of(name: str) -> str:
     """The module of a command; `import` is a keyword of Python."""
     return "keepwhole.apps.cli." + ("import_" if name == "import" else name.replace("-", "_"))
+
+
+def _grouped(groups: Mapping[str, Mapping[str, str]]) -> str:
+    """The commands in their groups, one line each."""
+    lines: list[str] = []
+    for title, commands in groups.items():
+        lines += [f"{title}:", *(f"  {name:<{_NAMES}}{summary}" for name, summary in commands.items()), ""]
+    return "\n".join(
+        [
+            *lines,
+            "Start with `keepwhole demo`. `keepwhole COMMAND --help` lists the options of a command.",
+            "Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; `run` exits with its command's code.",
+        ]
+    )
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    near = nearest(word, known)
+    return f". Did you mean `{near}`?" if near else ""
+
+
+def _one_of(choices: list[str]) -> str:
+    return ", ".join(choices[:-1]) + f" or {choices[-1]}" if len(choices) > 1 else choices[0]
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)
