@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from keepwhole.apps.cli.main import COMMANDS, GROUPS
+from keepwhole.apps.cli.main import GROUPS
 from keepwhole.apps.cli.parser import parser_for
 from requirements import pin_images
 

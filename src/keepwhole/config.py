@@ -42,6 +42,7 @@ from keepwhole.settings_section import (
     Range,
     check_value,
     is_scalar,
+    nearest,
     parse_text,
     refuse_unknown,
     suggestion,
@@ -72,6 +73,13 @@ _TUNING = frozenset(
 )
 """Settings and sections that a project file may give without approval, besides `tools.truncation`: limits, and the
 names of built-in policies and strategies. Any other setting, also one that is added later, has to be approved."""
+
+
+_OTHER_VARIABLES = (
+    *("KEEPWHOLE_HOME", "KEEPWHOLE_CONFIG", "KEEPWHOLE_SESSION"),
+    *("KEEPWHOLE_INSPECTOR_TOKEN", "KEEPWHOLE_MCP_TOKEN", "KEEPWHOLE_PROXY_TOKEN"),
+)
+"""Variables that are read and that give no setting."""
 
 
 class Settings(Value):
@@ -187,6 +195,8 @@ def load(
     environ = os.environ if environ is None else environ
     folder = os.getcwd() if folder is None else folder
     file = find_file(path, environ, folder)
+    for message in unknown_variables(environ):
+        _warn_once(message)
     given = _Given(file, environ, is_own=file is None or _is_own(file, path, environ))
     if preferences.load(preferences.path_of(environ)).rolling_context_enabled and "KEEPWHOLE_POLICY" not in environ:
         given.set("policy", "rolling", "keepwhole rolling-context")
@@ -274,12 +284,35 @@ def _is_in_home(path: str) -> bool:
     return os.path.realpath(os.path.dirname(path)) in (home, os.path.join(home, FOLDER))
 
 
-@cache
 def warn_once(message: str) -> None:
     """Log what a folder may not decide, once in a process."""
+    _warn_once(f"{message} Look at it, then approve it with `keepwhole trust`.")
+
+
+@cache
+def _warn_once(message: str) -> None:
     import logging  # most commands have nothing to warn of
 
-    logging.getLogger("keepwhole").warning("%s Look at it, then approve it with `keepwhole trust`.", message)
+    logging.getLogger("keepwhole").warning("%s", message)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return a sentence about each variable that is named like one of Keepwhole's and that nothing reads.
+
+    >>> unknown_variables({"KEEPWHOLE_MOOD": "on"})
+    ['`KEEPWHOLE_MOOD` is not a setting and is ignored. Did you mean `KEEPWHOLE_MODE`?']
+    """
+    given = [name for name in environ if name.startswith("KEEPWHOLE_")]
+    if not given:
+        return []
+    known = (*_OTHER_VARIABLES, *(setting.variable for setting in all_settings() if setting.variable))
+    unread = sorted(name for name in given if name not in known)
+    return [f"`{name}` is not a setting and is ignored. {_meant(name, known)}" for name in unread]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    near = nearest(name, known)
+    return f"Did you mean `{near}`?" if near else "`keepwhole config show` lists the settings."
 
 
 def find_file(path: str | None, environ: Mapping[str, str], folder: str) -> str | None:

@@ -107,7 +107,7 @@ def _read(said: _Printed, run: CommandLine) -> None:
         ("config", "check"),
     ):
         said.both(*words)
-    for artifact in (cut[0]["id"], cut[-1]["id"], cut[-1]["trace_id"], steps[0]["id"], "art_1_none"):
+    for artifact in (cut[0]["artifact_id"], cut[-1]["artifact_id"], cut[-1]["trace_id"], steps[0]["id"], "art_1_none"):
         said.both("show", artifact)
         for part in ((), ("--lines", "3-9"), ("--chars", "10-60"), ("--lines", "9-3"), ("--raw",)):
             said("artifacts", "show", artifact, *part)
@@ -118,7 +118,7 @@ def _read(said: _Printed, run: CommandLine) -> None:
     for request in (sent[0], sent[-1], "none"):
         said("sent", request)
         said("sent", request, "--response")
-    said.both("undo", cut[0]["id"])
+    said.both("undo", cut[0]["artifact_id"])
     said.both("explain")
 
 
@@ -130,7 +130,7 @@ def writing(out: Recorder) -> None:
 def _write(said: _Printed, run: CommandLine) -> None:
     _keep(said)
     _cut_and_view(said, Path(run.folder, "work"))
-    _remove(said, run.json("artifacts", "list")[0]["id"])
+    _remove(said, run.json("artifacts", "list")[0]["artifact_id"])
     said.add("tombstones", tombstones(run.folder))
 
 
@@ -232,7 +232,7 @@ def _copy(said: _Printed, run: CommandLine) -> None:
     said.both("store", "restore", "backup", "--into", "part", "--session", "shell")
     said("store", "restore", "absent")
     said("store", "restore", "backup", "--into", "none", "--session", "absent")
-    artifact = run.json("artifacts", "list", "--session", "shell")[0]["id"]
+    artifact = run.json("artifacts", "list", "--session", "shell")[0]["artifact_id"]
     said("forget", artifact, "--yes", "--json")
     said("sessions", "purge", SAMPLE, "--yes", "--json")
     said.both("store", "copy", FOLDER, "other")

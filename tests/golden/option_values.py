@@ -58,7 +58,7 @@ def values(out: Recorder) -> None:
 
 
 def _commands(run: CommandLine) -> list[tuple[str, ...]]:
-    artifact = run.json("artifacts", "list", "--session", SAMPLE)[0]["id"]
+    artifact = run.json("artifacts", "list", "--session", SAMPLE)[0]["artifact_id"]
     return [
         *(("sessions", each) for each in ("list", "show", "verify")),
         *(("artifacts", "list"), ("artifacts", "show", artifact), ("artifacts", "search", "harbour")),

@@ -12,6 +12,7 @@ from keepwhole import plugins
 from keepwhole.errors import UsageError
 from keepwhole.policies.policy import Policy
 from keepwhole.policies.settings import BUILT_IN, CAREFUL, AutoSettings, RetentionSettings, RollingContext
+from keepwhole.settings_section import suggestion
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
@@ -62,19 +63,11 @@ def policy_named(
 
     make = PEERS.get(name) or plugins.load("policies", name)
     if make is None:
-        raise UsageError(f"There is no policy `{name}`. {_list_names()}")
+        raise UsageError(f"There is no policy `{name}`. {suggestion(name, known_policies())}")
     policy = make()
     missing = [part for part in _PARTS if not hasattr(policy, part)]
     if missing:
         raise UsageError(
-            f"`{name}` is no policy: it has no `{missing[0]}`. Update or uninstall the package it is from."
+            f"`{name}` is not a policy: it has no `{missing[0]}`. Update or uninstall the package it is from."
         )
     return policy
-
-
-def _list_names() -> str:
-    from keepwhole.policies.other_systems import PEERS
-
-    installed = plugins.names("policies")
-    words = f"Ours: {', '.join(BUILT_IN)}. Others': {', '.join(PEERS)}."
-    return f"{words} Installed: {', '.join(installed)}." if installed else words

@@ -16,6 +16,7 @@ from keepwhole.policies.settings import LEAN, PRESETS
 from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.run_facts import RunFacts
+from keepwhole.settings_section import suggestion
 
 Maker: TypeAlias = Callable[[RunFacts], Policy]
 """Makes a policy for one run; oracles use its evidence."""
@@ -65,8 +66,7 @@ def contender_named(name: str) -> Contender:
             name, same_policy(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True, tools=OFFERED_TOKENS
         )
     if name not in BUILT_IN and name not in PEERS:
-        own, others = ", ".join((*BUILT_IN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
-        raise UsageError(f"There is no policy `{name}`, nor a settings file. Ours: {own}. Others': {others}.")
+        raise UsageError(f"There is no policy or settings file `{name}`. {suggestion(name, contender_names())}")
     tools = OFFERED_TOKENS if name in BUILT_IN else 0
     return Contender(name, same_policy(lambda: policy_named(name)), _settings(name), ours=name == "auto", tools=tools)
 

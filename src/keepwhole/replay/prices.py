@@ -7,8 +7,9 @@ Must not know: the prices themselves; they are in `models.profiles`.
 from collections.abc import Mapping
 
 from keepwhole.errors import UsageError
-from keepwhole.models.profiles import DEFAULT, Profile, profile_for
+from keepwhole.models.profiles import DEFAULT, PROFILES, Profile, profile_for
 from keepwhole.replay.survey import LogTotals
+from keepwhole.settings_section import nearest
 
 PROVIDERS: dict[str, str] = {
     "anthropic": "claude",
@@ -29,8 +30,9 @@ def profile_named(provider: str, models: _Overrides) -> Profile:
     """Return the profile of a provider or of a model."""
     profile = profile_for(PROVIDERS.get(provider, provider), models)
     if profile.name == DEFAULT.name:
-        known = ", ".join(PROVIDERS)
-        raise UsageError(f"There are no prices for `{provider}`. Use a model's name or one of {known}.")
+        near = nearest(provider, (*PROVIDERS, *PROFILES))
+        hint = f"Did you mean `{near}`?" if near else f"Use a model's name or one of {', '.join(PROVIDERS)}."
+        raise UsageError(f"There are no prices for `{provider}`. {hint}")
     return profile
 
 

@@ -20,7 +20,7 @@ def test_artifacts_list_names_what_was_cut_and_nothing_else(cli: Cli) -> None:
     kept(cli, "short")
     artifact = kept(cli, long_text(), "fetch", "--arguments", '{"path": "big.txt"}')
     rows = cli.json("artifacts", "list")
-    assert [row["id"] for row in rows] == [artifact]
+    assert [row["artifact_id"] for row in rows] == [artifact]
     table = cli.said("artifacts", "list")
     assert artifact in table
     assert "big.txt" in table
@@ -66,7 +66,7 @@ def test_hostile_text_is_escaped_in_every_listing(cli: Cli) -> None:
 def test_search_finds_the_line(cli: Cli) -> None:
     artifact = kept(cli, long_text() + "the needle is here\n")
     found = cli.json("artifacts", "search", "needle", "here")
-    assert [(row["id"], row["line"]) for row in found] == [(artifact, 3_001)]
+    assert [(row["artifact_id"], row["line"]) for row in found] == [(artifact, 3_001)]
     assert cli("artifacts", "search", "absentword").returncode == 1
 
 

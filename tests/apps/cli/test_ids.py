@@ -36,7 +36,7 @@ def ids(cli: Cli) -> dict[str, str]:
     session = next(each["session"] for each in cli.json("sessions", "list") if each["session"].startswith("p1@"))
     artifact = cli.json("artifacts", "list", "--session", session)[0]
     sent = cli.json("sent", "--session", session)["requests"][0]["request"]["trace_id"]
-    return {"session": session, "artifact": artifact["id"], "trace": artifact["trace_id"], "request": sent}
+    return {"session": session, "artifact": artifact["artifact_id"], "trace": artifact["trace_id"], "request": sent}
 
 
 def commands() -> Iterator[tuple[list[str], argparse.Action, argparse.ArgumentParser]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.cli import import_, main, replay_screen, screen, show, store_backup, store_copy
+from keepwhole.apps.cli import import_, main, replay_screen, screen, show_overview, store_backup, store_copy
 from keepwhole.record.log_import import Imported
 from keepwhole.replay.survey import LogTotals
 from tests.apps.cli.cli import Cli
@@ -87,7 +87,7 @@ def test_words_that_only_a_call_was_given_are_found_there(cli: Cli) -> None:
 
 def test_part_of_a_trace_can_be_asked_for_by_characters(cli: Cli) -> None:
     artifact = kept(cli, long_text())
-    assert cli.json("trace", "show", artifact, "--chars", "5-6")["output"].startswith("1\n[characters 5-6 of ")
+    assert cli.json("trace", "show", artifact, "--chars", "5-6")["content"].startswith("1\n[characters 5-6 of ")
 
 
 def test_rolling_context_says_where_another_policy_goes_first(cli: Cli) -> None:
@@ -154,7 +154,7 @@ def shown(capsys: Printed, **fields: object) -> list[str]:
     known = {"tool": "bash", "arguments": None, "seq": 3, "session": "s", "at": 0, "is_error": False, "exit_code": None}
     known |= {"trace_id": "trace_x", "artifact_id": "art_x", "flags": [], "bytes": 5, "chars": 5, "lines": 1}
     known |= {"digest": "d1", "returned": "hello", "media_type": "text/plain", "frame": None, "shown": None}
-    show._print({**known, **fields})
+    show_overview._print({**known, **fields})
     return lines(capsys)
 
 

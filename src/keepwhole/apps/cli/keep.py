@@ -1,12 +1,13 @@
 """`… | keepwhole keep --tool NAME`: keeps its input, prints what fits."""
 
 import argparse
+import json
 import sys
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.run import result_as_dict
-from keepwhole.errors import StoreError
+from keepwhole.errors import StoreError, UsageError
 from keepwhole.record.kept_result import unstored_chunks
 from keepwhole.store.feed import pipe
 
@@ -24,6 +25,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def keep(args: argparse.Namespace) -> int:
     """Keep standard input."""
+    if args.arguments is not None:
+        _check_json(args.arguments)
     if sys.stdin.isatty():
         screen.warn("keepwhole: reading from the terminal; end with Ctrl-D.")
     context = CommandContext(args)
@@ -49,3 +52,10 @@ def keep(args: argparse.Namespace) -> int:
     else:
         screen.show(shown.content)
     return 0
+
+
+def _check_json(text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise UsageError(f'`--arguments` is not JSON ({error}). Give it like \'{{"path": "a.txt"}}\'.') from error

@@ -32,7 +32,9 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", _formatter)
         super().__init__(*args, **options)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Any = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
         """Parse the words; refuse those that this command does not know."""
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -53,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         """The commands or actions below this one, by name."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
-                return cast("dict[str, Parser]", action.choices)
+                return cast("dict[str, Parser]", cast(Any, action).choices)
         return {}
 
     def _about_unknown(self, word: str) -> str:
@@ -104,7 +106,9 @@ def parser_for(wanted: str | None, groups: Mapping[str, Mapping[str, str]]) -> P
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", help=argparse.SUPPRESS, prog="keepwhole")
     for name, summary in ((name, summary) for group in groups.values() for name, summary in group.items()):
         if wanted in (None, name):
-            own = commands.add_parser(name, description=summary[0].upper() + summary[1:] + ".", formatter_class=_formatter)
+            own = commands.add_parser(
+                name, description=summary[0].upper() + summary[1:] + ".", formatter_class=_formatter
+            )
             if wanted == name:
                 import_module(module_of(name)).add(own)
     return parser

@@ -8,11 +8,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from keepwhole import config
+from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_config, add_mode
 from keepwhole.apps.listener import Address, checked_address, read_token
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.install import install_hint
 from keepwhole.proxy_settings import check_upstream
+from keepwhole.settings_section import nearest
+from keepwhole.wire import dialects
 
 if TYPE_CHECKING:
     from keepwhole.apps.proxy.telemetry import Reporter
@@ -108,8 +111,14 @@ def require_extra() -> None:
 def _upstream(text: str) -> tuple[str, str]:
     name, equals, url = text.partition("=")
     if not equals or not name.replace("-", "_").isidentifier():
-        raise UsageError(f"`--upstream {text}` says no NAME=URL, such as openai=https://api.openai.com.")
-    return name, check_upstream(name, url)
+        raise UsageError(f"`--upstream {text}` is not NAME=URL, such as openai=https://api.openai.com.")
+    url = check_upstream(name, url)
+    providers = [dialect.provider for dialect in dialects.TABLE.dialects]
+    if name not in providers and (near := nearest(name, providers)):
+        screen.warn(
+            f"keepwhole: `{name}` is a new upstream, for paths that begin with /{name}/. Did you mean `{near}`?"
+        )
+    return name, url
 
 
 def address_from(args: argparse.Namespace) -> Address:

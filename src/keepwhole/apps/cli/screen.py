@@ -133,7 +133,7 @@ class Progress:
 
     def __init__(self, what: str, total: int, written: Callable[[int], str] = "{:,}".format) -> None:
         self._what, self._total, self._done, self._written = what, total, 0, written
-        self._shown = 0.0
+        self._began, self._shown = time.monotonic(), 0.0
         self._on = sys.stderr.isatty()
 
     def __enter__(self) -> "Progress":
@@ -166,7 +166,21 @@ class Progress:
             return self._written(self._done)
         filled = min(_BAR, _BAR * self._done // self._total)
         done = self._written(min(self._done, self._total))
-        return f"{'█' * filled}{'·' * (_BAR - filled)} {done} of {self._written(self._total)}"
+        bar = f"{'█' * filled}{'·' * (_BAR - filled)} {done} of {self._written(self._total)}"
+        return bar + time_left(time.monotonic() - self._began, self._done, self._total)
+
+
+def time_left(passed: float, done: int, total: int) -> str:
+    """How long the rest will take at the speed so far; nothing in the first second, when that is a guess.
+
+    >>> time_left(10.0, 100, 1_000), time_left(60.0, 1, 61), time_left(0.5, 100, 1_000)
+    (', about 1:30 left', ', about 1:00:00 left', '')
+    """
+    if passed < 1 or not 0 < done < total:
+        return ""
+    minutes, seconds = divmod(round(passed * (total - done) / done), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f", about {hours}:{minutes:02}:{seconds:02} left" if hours else f", about {minutes}:{seconds:02} left"
 
 
 def confirm(question: str, yes: bool) -> bool:

@@ -1,41 +1,66 @@
-"""`keepwhole show STEP|ID`: what a tool returned, and what was shown of it."""
+"""`keepwhole show`, `trace show` and `artifacts show`: one result, under three names that print it differently.
+
+All three take the same options. `show` prints an overview, `trace show` the call and its output in pages, `artifacts
+show` only the content; with a part asked for, `show` prints the content too.
+"""
 
 import argparse
-from typing import Any
+import sys
+from typing import Any, Literal, TypeAlias
 
-from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.canonical.utf8 import showable
-from keepwhole.errors import NotFound
-from keepwhole.record.arrival import CLIENT_CUT
-from keepwhole.session import Session
-from keepwhole.store.protocol import Row, decision_of, entry_of, result_of
-from keepwhole.truncation.notice import size_text
+from keepwhole.apps.cli import screen, show_overview
+from keepwhole.apps.cli.command_context import CommandContext, add_options, add_part
+from keepwhole.apps.cli.recall_command import RecallCommand, check_range
+from keepwhole.canonical.media import TEXT
+from keepwhole.errors import NotFound, UsageError
+from keepwhole.recall.get_artifact import ARGUMENTS, arguments_reader, read_artifact
+from keepwhole.recall.get_task_trace import call_heading
+from keepwhole.recall.ranges import parse_chars, parse_lines
+from keepwhole.store.protocol import Row, body_of, result_of
+from keepwhole.store.reader import BodyReader
 
-_EXCERPT = 2_000
+View: TypeAlias = Literal["overview", "call", "content"]
+_PARTS = ("lines", "from_end", "pattern", "regex", "context", "path")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser)
-    parser.add_argument("what", metavar="STEP|ID", help="a step's number, a trace id or an artifact id")
-    parser.set_defaults(act=show)
+    add_show(parser, "overview", "keepwhole show")
+
+
+def add_show(parser: argparse.ArgumentParser, view: View, command: str) -> None:
+    """Describe the options of one of the three names; `command` is what a page names to read the next one."""
+    parser.add_argument("id", metavar="STEP|ID", help="a step's number, a trace id or an artifact id")
+    part = add_part(parser)
+    part.add_argument("--from-end", metavar="N", help="the last N lines")
+    part.add_argument("--raw", action="store_true", help="all of it, byte for byte")
+    parser.add_argument("--force", action="store_true", help="let --raw write to a terminal")
+    parser.add_argument("--part", choices=("result", ARGUMENTS), default="result", help="the result, or the arguments")
+    parser.add_argument("--pattern", metavar="TEXT", help="the places where this text is")
+    parser.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
+    parser.add_argument("--context", metavar="N", help="lines around each match")
+    parser.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
+    parser.set_defaults(act=show, view=view, command_words=command)
 
 
 def show(args: argparse.Namespace) -> int:
-    """Show one result and its view."""
+    """Show one result as the command's name says."""
     context = CommandContext(args)
-    row = _row(context, args.what)
-    report = _report(context.session(row.session), row)
-    context.close()
-    if args.json:
-        screen.print_json(report)
-    else:
-        _print(report)
-    return 0
+    row = _find(context, args.id)
+    try:
+        if args.raw:
+            return _write_bytes(context, row, args)
+        if args.view == "overview" and not _asks_for_part(args):
+            show_overview.print_overview(context.session(row.session), row, args.json)
+        else:
+            _print_content(context, row, args)
+        return 0
+    finally:
+        context.close()
 
 
-def _row(context: CommandContext, what: str) -> Row:
+def _find(context: CommandContext, what: str) -> Row:
     if not what.isdigit():
         return context.find_result(what)
     info = context.current_session()
@@ -45,65 +70,54 @@ def _row(context: CommandContext, what: str) -> Row:
     raise NotFound(f"Session {info.name} has no result at step {what}. `keepwhole sessions show` lists its steps.")
 
 
-def _report(session: Session, row: Row) -> dict[str, Any]:
-    result, facts = result_of(row), entry_of(row).facts
-    decided = session.store.decision(row.session, row.trace_id)
-    with session.open(row.trace_id) as reader:
-        returned = showable(reader.text(0, _EXCERPT)) if result.media_type == "text/plain" else None
-    report: dict[str, Any] = {
-        "session": row.session,
-        "seq": row.seq,
-        "tool": result.tool,
-        "arguments": result.arguments,
-        "call_id": result.call_id,
-        "at": result.at,
-        "is_error": result.is_error,
-        "exit_code": result.exit_code,
-        "trace_id": result.trace_id,
-        "artifact_id": result.artifact_id,
-        "media_type": result.media_type,
-        "flags": list(result.flags),
-        "bytes": facts.size,
-        "chars": facts.chars,
-        "lines": facts.lines,
-        "digest": facts.digest.hex(),
-        "chain": row.chain.hex(),
-        "returned": returned,
-        "frame": None if result.frame is None else {"before": result.frame[0], "behind": result.frame[1]},
-        "shown": session.shown(row.trace_id).content if decided is not None else None,
-    }
-    if decided is not None:
-        decision = decision_of(decided)
-        report |= {"rule": decision.rule, "strategy": decision.strategy, "shown_chars": decision.shown_chars}
-    return report
+def _asks_for_part(args: argparse.Namespace) -> bool:
+    return bool(args.part == ARGUMENTS or _part_asked(args))
 
 
-def _print(report: dict[str, Any]) -> None:
-    how = "error" if report["is_error"] else "ok"
-    code = "" if report["exit_code"] is None else f", exit code {report['exit_code']}"
-    screen.say(f"{screen.bold(screen.line(str(report['tool'])))}  {screen.line(str(report['arguments'] or ''))}")
-    screen.say(f"entry {report['seq']} of {report['session']}, {screen.format_time(report['at'])}, {how}{code}")
-    screen.say(f"trace {report['trace_id']}, artifact {report['artifact_id']}")
-    if report["flags"]:
-        screen.say(f"flags: {', '.join(report['flags'])}")
-    size = size_text(report["bytes"])
-    is_cut = CLIENT_CUT in report["flags"]
-    what = "What the client left of what the tool returned" if is_cut else "What the tool returned"
-    screen.say(f"\n{screen.bold(what)}  {size}, {report['chars']:,} characters, {report['lines']:,} lines")
-    screen.say(screen.dim(f"digest {report['digest']}, verified"))
-    returned = report["returned"]
-    screen.say(screen.safe(str(returned)) if returned is not None else f"(not text: {report['media_type']})")
-    if returned is not None and report["chars"] > _EXCERPT:
-        rest = f"the first {_EXCERPT:,} characters; all of it: keepwhole artifacts show {report['artifact_id']} --raw"
-        screen.say(screen.dim(f"… {rest}"))
-    if report["frame"] is not None:
-        screen.say(f"\n{screen.bold('What the client put around it')}")
-        for where, text in report["frame"].items():
-            if text:
-                screen.say(f"{where}: {screen.safe(text.strip())}")
-    if report["shown"] is None:
-        screen.say(f"\n{screen.bold('What was shown')}  all of it")
-        return
-    words = f"{report['shown_chars']:,} characters, rule {report['rule']}, strategy {report['strategy']}"
-    screen.say(f"\n{screen.bold('What was shown')}  {words}")
-    screen.say(screen.safe(str(report["shown"])))
+def _part_asked(args: argparse.Namespace) -> dict[str, Any]:
+    """The part that the options choose, as the arguments of a model's call."""
+    asked = {key: getattr(args, key) for key in _PARTS}
+    if args.chars:
+        chars = parse_chars(args.chars)
+        asked |= {"start_char": chars.start, "length": chars.length}
+    return {key: value for key, value in asked.items() if value not in (None, False)}
+
+
+def _open(context: CommandContext, row: Row, args: argparse.Namespace) -> BodyReader:
+    return arguments_reader(result_of(row)) if args.part == ARGUMENTS else context.store.open(body_of(row))
+
+
+def _write_bytes(context: CommandContext, row: Row, args: argparse.Namespace) -> int:
+    if sys.stdout.isatty() and not args.force:
+        raise UsageError("`--raw` writes control bytes too. Send it to a file or a pipe, or add `--force`.")
+    with _open(context, row, args) as reader:
+        for chunk in reader.stream():
+            sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _print_content(context: CommandContext, row: Row, args: argparse.Namespace) -> None:
+    """Print a part of the content, under a heading about the call where the command's name asks for one."""
+    result = result_of(row)
+    call = RecallCommand(args.id, args.command_words)
+    media_type = result.media_type
+    if args.part == ARGUMENTS:
+        call, media_type = call.with_arguments(part=ARGUMENTS), TEXT
+    with _open(context, row, args) as reader:
+        if media_type == TEXT and not args.path:
+            check_range(
+                reader, parse_lines(args.lines) if args.lines else parse_chars(args.chars) if args.chars else None
+            )
+        # Who asks for lines of the content gets all of them; a page is for who asks for everything, or for a call.
+        is_bounded = args.view == "call" or not (args.lines or args.chars)
+        limit = context.settings.retrieval_limit if is_bounded else reader.chars + 1_000
+        content = read_artifact(reader, media_type, call, _part_asked(args), limit).content
+        heading = call_heading(result, reader) if args.view == "call" else None
+    if args.json:
+        ids = {"session": row.session, "trace_id": result.trace_id, "artifact_id": result.artifact_id}
+        names = ("tool", "arguments", "turn", "call_id", "exit_code", "is_error")
+        facts = {name: getattr(result, name) for name in names}
+        screen.print_json({**ids, **facts, "part": args.part, "call": heading, "content": content})
+    else:
+        screen.show(content if heading is None else f"{heading}\n{content}")
