@@ -264,7 +264,7 @@ def test_a_wrong_value_is_refused_with_an_error_of_ours(tmp_path: Path, text: st
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "keepwhole.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="config check"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         load(str(tmp_path / "keepwhole.yaml"), environ={})
 
 

@@ -10,7 +10,8 @@ what the model sees ◀── view
 from typing import Any
 
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
-from keepwhole.install import POSIX_HINT, end_command, is_posix
+from keepwhole.install import POSIX_HINT, is_posix
+from keepwhole.interrupt import end_command
 from keepwhole.standalone.truncate import truncate
 from keepwhole.version import VERSION
 

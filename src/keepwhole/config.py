@@ -411,7 +411,9 @@ def _read_file(path: str) -> Iterator[tuple[str, object]]:
         with open(path, encoding="utf-8") as file:
             tree: object = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"`{path}` cannot be read: {error}. Check it with `keepwhole config check`.") from error
+        raise ConfigError(
+            f"`{path}` cannot be read: {error}. Fix that line, or name another file with `--config`."
+        ) from error
     try:
         yield from _flattened(tree, _tree_of_keys(), "")
     except ConfigError as error:

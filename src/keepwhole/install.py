@@ -7,7 +7,6 @@ Owns: the words of every installation hint.
 Must not know: which part needs an extra.
 """
 
-import os
 import re
 import shlex
 import sys
@@ -47,12 +46,6 @@ def requirements_of(extra: str) -> list[str]:
 def is_posix() -> bool:
     """Whether this system has the file locks that a record needs."""
     return sys.platform != "win32"
-
-
-def end_command() -> None:
-    """End this process quietly, as the shell expects it of Ctrl-C, if it is the command line and not a program."""
-    if os.path.basename(sys.argv[0]) == "keepwhole" or sys.orig_argv[1:3] == ["-m", "keepwhole"]:
-        os._exit(130)
 
 
 def has_package(name: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from keepwhole.errors import UsageError
 from keepwhole.logs.lines import UnreadPart
 from keepwhole.logs.locations import find_log_locations
-from keepwhole.logs.reader import find_logs, read_runs
+from keepwhole.logs.reader import UNKNOWN_LOG, find_logs, read_runs
 from tests.logs.log_files import (
     USUAL,
     anthropic_messages,
@@ -82,7 +82,7 @@ def test_a_damaged_packed_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[1, 2]", '{"a": 1', "5\n", '[{"a": 1}]\n', "\x00" * 40])
 def test_a_file_of_no_known_format_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(text)
-    assert read(tmp_path / "log") == ([], [UnreadPart(tmp_path / "log", "no log that is known here")])
+    assert read(tmp_path / "log") == ([], [UnreadPart(tmp_path / "log", UNKNOWN_LOG)])
 
 
 def test_files_that_are_not_there_or_packed_otherwise_are_named_and_empty_ones_are_none(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_with_re2_a_regular_expression_is_matched_within_lines() -> None:
     pytest.importorskip("re2")
     answer = asked(paged(), numbered_lines(500), pattern="^line 0+12[35] of", regex=True)
     assert [line.split(":")[0] for line in answer.splitlines()[:-1]] == ["123", "125"]
-    assert "no regular expression" in asked(paged(), "abc\n", pattern="(((", regex=True)
+    assert "not a regular expression" in asked(paged(), "abc\n", pattern="(((", regex=True)
     assert "empty text" in asked(paged(), "abc\n", pattern="x*", regex=True)
 
 

@@ -137,7 +137,7 @@ def parse_address(text: str, public: bool = False) -> Address:
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise UsageError(f"`{text}` is no address to listen at. Give HOST:PORT, for example 127.0.0.1:7411.")
+        raise UsageError(f"`{text}` is not an address to listen at. Give HOST:PORT, for example 127.0.0.1:7411.")
     return checked_address(Address(host=host, port=int(port)), public)
 
 

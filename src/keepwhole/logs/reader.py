@@ -36,6 +36,7 @@ from keepwhole.wire.content import parts_of
 ReadLog: TypeAlias = Callable[[LogLines], Iterator[Run]]
 _FORMATS: tuple[ModuleType, ...] = (own_format, gemini_cli, claude_code, codex, swe_agent, opencode, provider)
 """In this order, since the last ones also recognize lines that the first ones wrap."""
+UNKNOWN_LOG = "not a log of Claude Code, Codex, Gemini CLI, opencode or SWE-agent"
 _SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".db")
 _SKIPPED_FOLDERS = frozenset(("tool-results", "tool-outputs", "tool-output", "node_modules", ".git"))
 """Folders without logs."""
@@ -128,7 +129,7 @@ def _recognize_lines(path: Path) -> _Format | UnreadPart | None:
             return format
         if number == _LINES_TRIED:
             break
-    return None if is_blank else UnreadPart(path, f"a line {TOO_LONG}" if is_long else "no log that is known here")
+    return None if is_blank else UnreadPart(path, f"a line {TOO_LONG}" if is_long else UNKNOWN_LOG)
 
 
 def _recognize_document(path: Path) -> _Format | None:

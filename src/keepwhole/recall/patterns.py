@@ -68,7 +68,7 @@ class ExpressionFinder:
             re2.compile(pattern, options)
             self._search: Any = re2.compile(f"(?m:{pattern})", options).search
         except (re2.error, UnicodeError) as error:
-            message = f"This is no regular expression of RE2 ({_error_text(error)}). Mend it, or leave regex out."
+            message = f"This is not a regular expression of RE2 ({_error_text(error)}). Fix it, or leave regex out."
             raise UsageError(message, message) from None
         if self._search(b"") is not None:
             message = (

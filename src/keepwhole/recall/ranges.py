@@ -46,7 +46,7 @@ def parse_lines(text: str) -> LineRange:
     except ValueError:
         begin = end = 0
     if begin < 1 or (end is not None and end < begin):
-        message = f'"{text[:40]}" is no range of lines. Give it as lines="100-200", counted from 1.'
+        message = f'"{text[:40]}" is not a range of lines. Give it as lines="100-200", counted from 1.'
         raise UsageError(message, message)
     return LineRange(begin, end)
 

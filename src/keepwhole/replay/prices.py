@@ -59,5 +59,5 @@ def parse_tokens(text: str) -> int:
     except (ValueError, OverflowError):
         found = 0
     if found < 1_000:
-        raise UsageError(f"`{text}` is no window. Give tokens, such as 128k or 200000.")
+        raise UsageError(f"`{text}` is not a valid window. Give tokens, such as 128k or 200000.")
     return found

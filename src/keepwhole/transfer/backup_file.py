@@ -19,7 +19,7 @@ from keepwhole.transfer.sync_state import SyncState, record_head
 
 _TRAILER = b'{"trailer"'
 _CUT_OFF = "The backup was cut off or changed: it is not what was written. Use another one."
-_NOT_OURS = "This is no backup of a record; make one with `keepwhole store backup FILE`."
+_NOT_OURS = "This is not a backup of a record; make one with `keepwhole store backup FILE`."
 
 
 class BackedUpSession(NamedTuple):

@@ -109,8 +109,9 @@ def strategy_named(name: str, strategies: Mapping[str, ITruncationStrategy] = ST
 
         found = plugins.load("strategies", name)
     if found is None:
-        known = ", ".join(f"`{known}`" for known in sorted(strategy_names(strategies)))
-        raise UnknownStrategy(f"There is no strategy `{name}`. Use one of {known}.")
+        from keepwhole.settings_section import suggestion
+
+        raise UnknownStrategy(f"There is no strategy `{name}`. {suggestion(name, sorted(strategy_names(strategies)))}")
     return found if isinstance(found, Strategy) else Strategy(name, found)
 
 

@@ -227,7 +227,7 @@ def test_trace_show_tells_the_call_and_pages_its_output(cli: Cli) -> None:
     assert cli.said(*following[1:]).count("of many") > 100
     lines = cli.json("trace", "show", artifact, "--lines", "5-6")
     assert lines["tool"] == "fetch"
-    assert lines["output"].startswith("line 5 of many\nline 6 of many\n")
+    assert lines["content"].startswith("line 5 of many\nline 6 of many\n")
     found = cli.said("trace", "show", artifact, "--pattern", "line 77 ", "--context", "1")
     assert "76- line 76 of many\n77: line 77 of many\n78- line 78 of many\n" in found
     assert cli("trace", "show", "trace_none").returncode == 3

@@ -132,7 +132,7 @@ def test_a_settings_file_is_a_policy_whatever_the_environment_says(cli: Cli) -> 
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--policy", "aut"], b"auto-lean"),
+        (["--policy", "nobodys"], b"auto-lean"),
         (["--provider", "nobody"], b"anthropic"),
         (["--window", "wide"], b"128k"),
         (["--policy", "auto", "."], b"logs before `--policy`"),

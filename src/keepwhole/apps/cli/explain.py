@@ -34,7 +34,10 @@ def explain(args: argparse.Namespace) -> int:
     if would_be and args.step is None:
         return _print_shadow(info.name, would_be, args.json)
     if args.step is not None and not found:
-        raise NotFound(f"Result {args.step} of session `{info.name}` is shown as it came: no rule edited it.")
+        raise NotFound(
+            f"Result {args.step} of session `{info.name}` was not shortened by any rule. "
+            "`keepwhole explain` lists those that were."
+        )
     if args.json:
         screen.print_json({"session": info.name, "edits": found})
         return 0

@@ -59,7 +59,7 @@ async def page(context: CommandContext, port: int, option: str = "--port") -> "A
     from keepwhole.apps.inspector.services import InspectorServices
 
     if not 0 <= port < 65_536:
-        raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
+        raise UsageError(f"`{port}` is not a port. Give one between 1 and 65535, or 0 for any that is free.")
     token, _ = read_token(context.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
     async with start_inspector(InspectorServices(context.settings, context.store), wanted, token, option) as (

@@ -15,7 +15,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "run an agent": {
         "wrap": "run an agent once, shorten and keep what it sends, and print what that saved",
         "proxy": "run a proxy between agents and their providers; the agents need no change",
-        "serve": "run the proxy and the page in one process; `--sample` adds a made-up session to look at",
+        "serve": "run the proxy and the page in one process; `--sample` adds a made-up session",
         "hook": "let coding agents keep their results here, by their own hooks",
         "mcp": "serve the recall tools and `keep` to MCP clients",
         "mcp-gateway": "run other MCP servers, keep what their tools return, pass on what fits",
@@ -28,7 +28,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "search": "what was kept that is relevant to a question, and how to read more",
         "sent": "what was sent to a provider, any request again byte for byte, and the answers",
         "explain": "which rule shortened what, when, what it saved, and how to undo it",
-        "status": "how full the context window is, the three thresholds, and what the input cost and saved",
+        "status": "how full the context window is, and what the input cost and saved",
         "report": "sessions with Keepwhole compared with those held out: tokens, cache, cost",
     },
     "keep": {
@@ -44,7 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "config": "show the settings and where they come from, or check them",
         "store": "copy, back up and restore a whole record; set up one on a server",
         "init": "give this folder a record of its own",
-        "trust": "approve what the files of a folder decide: where requests go, where the record is",
+        "trust": "approve what a folder's files decide: where requests go, where the record is",
         "forget": "delete one result, or a string wherever it was kept, for good",
         "rolling-context": "turn aging by steps on or off; remembered",
         "completion": "print a script that completes commands and options in bash, zsh or fish",
@@ -72,7 +72,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(argv)
     except KeepwholeError as error:
-        print(f"keepwhole: {_printable(str(error))}", file=sys.stderr)
+        from keepwhole.apps.cli.advice import without_own_advice
+
+        print(f"keepwhole: {_printable(without_own_advice(str(error), argv))}", file=sys.stderr)
         return _exit_code(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -19,6 +19,13 @@ from keepwhole.version import VERSION
 _WIDTH = 100
 _NAMES = 18
 _NUMBERS = {int: "a whole number", float: "a number"}
+_WORDS = {
+    "the following arguments are required:": "missing:",
+    "expected one argument": "give a value",
+    "expected at least one argument": "give a value",
+    "not allowed with argument": "not together with",
+}
+"""Words of argparse, and the plainer ones in their place."""
 _OF_ARGUMENT = re.compile(r"^argument (.+?): ", re.S)
 
 
@@ -44,6 +51,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with one line: what is wrong, and where to read what is right."""
         sentence = _OF_ARGUMENT.sub(r"`\1`: ", message).rstrip(".")
+        for theirs, ours in _WORDS.items():
+            sentence = sentence.replace(theirs, ours)
+        if sentence == "missing: ACTION":
+            sentence = f"say what to do: {_one_of([*self.actions()])}"
         closing = "" if sentence.endswith("?") else f". See `{self.prog} --help`."
         self.exit(2, f"{self.prog}: {_printable(sentence)}{closing}\n")
 
@@ -128,7 +139,7 @@ def _grouped(groups: Mapping[str, Mapping[str, str]]) -> str:
         [
             *lines,
             "Start with `keepwhole demo`. `keepwhole COMMAND --help` lists the options of a command.",
-            "Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; `run` exits with its command's code.",
+            "Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; `run` exits as its command does.",
         ]
     )
 

@@ -125,7 +125,9 @@ def address_from(args: argparse.Namespace) -> Address:
     """The address to listen on, from the command line."""
     address = Address(host=args.host, port=args.port)
     if not 0 <= args.port < 65_536:
-        raise UsageError(f"`--port {args.port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
+        raise UsageError(
+            f"`--port {args.port}` is not a port. Give one between 1 and 65535, or 0 for any that is free."
+        )
     checked_address(address, args.public)
     if args.public and args.no_token:
         raise UsageError("A proxy that other machines reach needs its token: leave `--no-token` out.")

@@ -25,6 +25,11 @@ class RecallCommand(RecallCall):
 def check_range(reader: BodyReader, asked: LineRange | CharRange | None) -> None:
     """Raise `NotFound` for lines or characters that begin after the end of a result."""
     if isinstance(asked, LineRange) and asked.first > max(1, reader.lines):
-        raise NotFound(f"There is no line {asked.first:,}: the result has {reader.lines:,}.")
+        raise NotFound(
+            f"There is no line {asked.first:,}: the result has {reader.lines:,}. Ask for `--lines 1-{reader.lines}`."
+        )
     if isinstance(asked, CharRange) and asked.start > reader.chars:
-        raise NotFound(f"There is no character {asked.start:,}: the result has {reader.chars:,}.")
+        raise NotFound(
+            f"There is no character {asked.start:,}: the result has {reader.chars:,}. "
+            f"Ask for `--chars 0-{reader.chars}`."
+        )

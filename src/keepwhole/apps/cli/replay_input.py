@@ -28,7 +28,7 @@ def contender(name: str) -> Contender:
     if name in contender_names() or not os.path.exists(name):
         return contender_named(name)
     if not name.endswith((".yaml", ".yml")):
-        raise UsageError(f"`{name}` is no settings file (`.yaml`). Give logs before `--policy`.")
+        raise UsageError(f"`{name}` is not a settings file (`.yaml`). Give logs before `--policy`.")
     found = config.load(name, environ={})
     with open(name, encoding="utf-8") as file:
         text = file.read()

@@ -10,7 +10,9 @@ from keepwhole.apps.cli.command_context import add_json
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_json(parser)
-    parser.add_argument("switch", choices=("on", "off", "status"))
+    parser.add_argument(
+        "switch", metavar="SWITCH", choices=("on", "off", "status"), help="on, off, or status: what it is now"
+    )
     parser.set_defaults(act=rolling_context)
 
 

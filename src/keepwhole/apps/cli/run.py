@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         child = _Child(argv)
     except OSError as error:
-        screen.warn(f"keepwhole: `{argv[0]}` cannot be run: {error.strerror}")
+        screen.warn(f"keepwhole: `{argv[0]}` cannot be run ({error.strerror}). Check its name, or give its path.")
         return 127 if isinstance(error, FileNotFoundError) else 126
     try:
         return _keep(session, args, argv, child)

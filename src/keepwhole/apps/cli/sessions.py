@@ -260,7 +260,7 @@ def import_(args: argparse.Namespace) -> int:
     try:
         source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
-        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}).") from error
+        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
     with source, screen.Progress("importing entries", 0) as progress:
         info = import_session(context.store, lines_in(source), args.name, lambda _: progress.step())
     report = verify(context.store, info.name)

@@ -29,7 +29,7 @@ def back_up(args: argparse.Namespace) -> int:
     if args.file == "-" and sys.stdout.isatty():
         raise UsageError("A backup is for a file: name one, or send it to a pipe.")
     if os.path.lexists(args.file) and not is_backup(args.file):
-        raise UsageError(f"`{args.file}` is there already and is no backup, so it is not replaced. Name another file.")
+        raise UsageError(f"`{args.file}` exists and is not a backup, so it is not replaced. Name another file.")
     context = CommandContext(args)
     try:
         total = sum(info.stored for info in context.store.sessions())
@@ -60,7 +60,10 @@ def _write(path: str, chunks: Iterator[bytes]) -> int:
     try:
         write_file(path, count_bytes(), 0o600)
     except OSError as error:
-        raise StoreError(f"`{path}` could not be written ({error.strerror}). What was there is as it was.") from error
+        raise StoreError(
+            f"`{path}` could not be written ({error.strerror}). Nothing was changed. "
+            "Name a file in a folder that you may write to."
+        ) from error
     return written
 
 

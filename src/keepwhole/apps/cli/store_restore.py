@@ -32,7 +32,7 @@ def restore_backup(args: argparse.Namespace) -> int:
     try:
         file = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
-        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}).") from error
+        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
     store = open_record_at(address, settings)
     try:
         size = os.fstat(file.fileno()).st_size

@@ -14,6 +14,7 @@ from keepwhole.apps.cli.command_context import add_config, add_mode
 from keepwhole.apps.cli.proxy import require_extra
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import UsageError
+from keepwhole.settings_section import nearest
 
 NOT_FOUND, NOT_RUN = 127, 126
 
@@ -42,7 +43,7 @@ def wrap(args: argparse.Namespace) -> int:
     settings = config.load(args.config)
     settings = settings.replace(mode=args.mode) if args.mode else settings
     if shutil.which(argv[0]) is None:
-        screen.warn(f"keepwhole: `{argv[0]}` is not installed, or not on the PATH")
+        screen.warn(f"keepwhole: `{argv[0]}` is not installed, or not on the PATH. {_hint(argv[0])}")
         return NOT_FOUND
     from keepwhole.apps.wrap.clients import client_for
     from keepwhole.apps.wrap.run import run
@@ -56,6 +57,13 @@ def wrap(args: argparse.Namespace) -> int:
     if not args.no_receipt:
         _print(ended.receipt)
     return ended.code
+
+
+def _hint(name: str) -> str:
+    from keepwhole.apps.wrap.clients import CLIENTS
+
+    near = nearest(name, CLIENTS)
+    return f"Did you mean `{near}`?" if near else "Install it, or give its path."
 
 
 def _check(args: argparse.Namespace, argv: Sequence[str]) -> None:
