@@ -67,7 +67,7 @@ fix: .venv/dev  ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 docs: .venv/dev  ## rewrite the generated pages
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.trace
 
 bench: .venv/dev  ## the figures of docs/reference/figures.md

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
-import keepwhole
+from docs.json_outputs import json_outputs
+from docs.public_names import public_names
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.apps.cli.parser import module_of
@@ -17,6 +18,7 @@ from keepwhole.truncation.configuration import ToolOverride
 from keepwhole.truncation.strategy import STRATEGIES
 
 REFERENCE = Path(__file__).parent / "reference"
+DECISIONS = Path(__file__).parent / "decisions"
 REPLAY = Path(__file__).parent / "howto/replay.md"
 _NOTE = "<!-- Written by docs/generate.py; change the code, then run `make docs`. -->\n\n"
 
@@ -49,7 +51,14 @@ tools:
 
 def pages() -> dict[str, str]:
     """Return every generated page by its file name."""
-    made = {"cli.md": _cli(), "settings.md": _settings(), "errors.md": _errors(), "api.md": _api()}
+    made = {
+        "../decisions/README.md": _decisions(),
+        "cli.md": _cli(),
+        "settings.md": _settings(),
+        "errors.md": _errors(),
+        "api.md": public_names(),
+        "json.md": json_outputs(),
+    }
     return {name: _NOTE + text for name, text in made.items()}
 
 
@@ -62,9 +71,13 @@ def _cli() -> str:
     for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"keepwhole {name}", add_help=False)
         import_module(module_of(name)).add(parser)
-        lines.append(f"## `keepwhole {name}`\n\n{summary[0].upper()}{summary[1:]}.\n")
+        lines.append(f"## `keepwhole {name}`\n\n{_sentence(summary)}\n")
         lines += _options(parser)
     return "\n".join(lines) + "\n"
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?")) else ".")
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -73,7 +86,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
             summaries = {choice.dest: choice.help for choice in action._choices_actions}
             for name, sub in action.choices.items():
                 words = summaries[name] or ""
-                yield f"### `{parser.prog} {name}`\n\n{words[:1].upper()}{words[1:]}.\n"
+                yield f"### `{parser.prog} {name}`\n\n{_sentence(words)}\n"
                 yield from _options(sub)
         elif action.dest != "help":
             words = ", ".join(action.option_strings) or str(action.metavar or action.dest)
@@ -104,16 +117,30 @@ def _settings() -> str:
             own = ", ".join(f"`{name}`" for name in ToolOverride.fields)
             lines.append(f"| `{setting.key}.<tool>` | | | {sentence} It may have {own}. |")
             continue
-        default = getattr(kind, setting.name)
-        default = dict(default) if isinstance(default, Mapping) else default
         variable = f"`{setting.variable}`" if setting.variable else ""
-        lines.append(f"| `{setting.key}` | `{default}` | {variable} | {sentence} |")
+        lines.append(f"| `{setting.key}` | {_as_yaml(getattr(kind, setting.name))} | {variable} | {sentence} |")
     lines += [
         "",
         "`KEEPWHOLE_HOME` names the folder of the record; `KEEPWHOLE_SESSION` the session of the command line.\n",
         "Strategies: " + ", ".join(f"`{name}`" for name in STRATEGIES) + ".",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _as_yaml(default: object) -> str:
+    """A default as one would write it into the settings file; nothing where it is empty.
+
+    >>> _as_yaml(True), _as_yaml({"shell": 8_000}), _as_yaml(()), _as_yaml(0.05)
+    ('`true`', '`{shell: 8000}`', '', '`0.05`')
+    """
+    if default is None or default == "" or default == () or default == {}:
+        return ""
+    if isinstance(default, Mapping):
+        inside = ", ".join(f"{key}: {_as_yaml(value).strip('`')}" for key, value in default.items())
+        return f"`{{{inside}}}`" if inside else ""
+    if isinstance(default, (tuple, list)):
+        return f"`[{', '.join(map(str, default))}]`"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
 def _field_sentences(kind: type) -> dict[str, str]:
@@ -141,30 +168,27 @@ def _errors() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _api() -> str:
-    lines = ["# Public names\n"]
-    for name in keepwhole.__all__:
-        thing = getattr(keepwhole, name)
-        if callable(thing):
-            lines.append(f"## `keepwhole.{name}`\n\n{inspect.getdoc(thing)}\n")
-            if inspect.isclass(thing) and name == "Session":
-                lines += _methods(thing)
-    return "\n".join(lines) + "\n"
-
-
-def _methods(kind: type) -> Iterator[str]:
-    for name, method in inspect.getmembers(kind, inspect.isfunction):
-        if not name.startswith("_"):
-            first = (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " ")
-            yield f"- `{name}`: {first}"
-    yield ""
-
-
 def _run_replay() -> str:
     """Run `keepwhole replay` on the made-up sessions; return what it prints."""
     command = [sys.executable, "-m", "keepwhole", "replay", "--sample", "--missed"]
     environ = {**os.environ, "COLUMNS": "100"}
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.rstrip()
+
+
+def _decisions() -> str:
+    """The index of all decisions."""
+    lines = [
+        "# Decisions",
+        "",
+        "What was decided, why, and what was tried. Newer ones supersede older ones.",
+        "",
+        "| | decision |",
+        "|---|---|",
+    ]
+    for path in sorted(DECISIONS.glob("[0-9]*.md")):
+        number, _, title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(". ")
+        lines.append(f"| {number} | [{title}]({path.name}) |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

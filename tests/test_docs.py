@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docs import chart, recording
 from docs.generate import REFERENCE, pages
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
@@ -21,7 +23,9 @@ from keepwhole.truncation.strategy import STRATEGIES
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
-RUNNABLE = {"python", "console", "sh", "yaml", "text"}
+RUNNABLE = {"python", "console", "sh", "yaml", "text", "diff"}
+FIRST_CHANGES = ROOT / "docs/contributing"
+"""Pages whose Python runs only after their diff is applied."""
 FRAMEWORKS = ("langchain", "langgraph", "agents", "pydantic_ai", "claude_agent_sdk")
 """What pages may need that not everyone has; their blocks run where it is installed, and in `make adapters`."""
 
@@ -45,7 +49,7 @@ def runnable() -> list[pytest.param]:  # type: ignore[valid-type]
     return [
         pytest.param(page, id=str(page.relative_to(ROOT)), marks=pytest.mark.adapters if frameworks_of(page) else ())
         for page in PAGES
-        if blocks(page, "python")
+        if blocks(page, "python") and page.parent != FIRST_CHANGES
     ]
 
 
@@ -124,10 +128,35 @@ def test_every_link_between_pages_leads_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_demo_table_in_the_readme_is_what_the_demo_prints() -> None:
-    done = subprocess.run([sys.executable, "-m", "keepwhole", "demo"], capture_output=True, text=True, check=False)
-    table = blocks(ROOT / "README.md", "text")[-1]
-    assert table in done.stdout
+def test_the_recording_in_the_readme_is_what_the_demo_prints() -> None:
+    recorded = recording.recorded_lines(recording.RECORDING.read_text(encoding="utf-8"))
+    assert recording.comparable(recorded) == recording.comparable(recording.run_demo()), (
+        "run `python -m docs.recording`"
+    )
+
+
+def test_the_chart_in_the_readme_has_the_figures_of_the_decision() -> None:
+    points = chart.points(chart.TABLE.read_text(encoding="utf-8"))
+    assert len(points) == 5
+    assert chart.CHART.read_text(encoding="utf-8") == chart.draw(points), "run `python -m docs.chart`"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for point in points[1:4]:
+        if "lean" not in point.name:
+            assert f"{point.kept:.1%}".replace("%", " %") in readme
+            assert f"{point.cost:.0%}".replace("%", " %") in readme
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, "diff")])
+def test_a_first_change_can_be_applied_and_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    (change,), (proof,) = blocks(page, "diff"), blocks(page, "python")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", proof]
+    before = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "AssertionError" in before.stderr
+    subprocess.run(["git", "apply", "-"], input=change, cwd=tmp_path, text=True, check=True)
+    after = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert after.returncode == 0, after.stderr
 
 
 def test_every_variable_that_is_documented_is_read() -> None:

@@ -1,0 +1,143 @@
+"""Writes `docs/reference/api.md`: every public name with signature, purpose and example, and what is stable."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keepwhole
+
+_STABLE = """\
+# Public names
+
+Stable from 1.0 on, and changed before only with a line in the changelog: the ten names of `keepwhole` below with their
+parameters, the command line with its options, exit codes and [JSON](json.md), the [settings](settings.md), and the
+format of the record, which every later version reads. `keepwhole.integrations.*`, `keepwhole.standalone` and
+`keepwhole.testing` are public and may still change. Everything else is internal, also where a page imports it.
+
+| module | what is in it | page |
+|---|---|---|
+| `keepwhole.integrations.langchain` | `KeepwholeMiddleware`, `view_messages` | [LangChain](../howto/langchain.md) |
+| `keepwhole.integrations.openai_agents` | sessions and tools | [OpenAI Agents](../howto/openai-agents.md) |
+| `keepwhole.integrations.pydantic_ai` | a history processor and tools | [pydantic-ai](../howto/pydantic-ai.md) |
+| `keepwhole.integrations.claude_agent` | hooks | [Claude Agent SDK](../howto/claude-agent-sdk.md) |
+| `keepwhole.standalone.processor` | `TruncationProcessor`, with your own storage | [processor](../howto/processor.md) |
+| `keepwhole.standalone.retention` | `ToolResultRetentionPolicy` | [retention](../howto/retention.md) |
+| `keepwhole.standalone.rolling` | `truncate_old_tool_outputs` | [rolling](../howto/rolling.md) |
+| `keepwhole.standalone.contexts` | `ContextManager`: tool outputs as files | [contexts](../howto/contexts.md) |
+| `keepwhole.testing` | a scripted model, the contract of adapters | [adapters](../howto/adapters.md) |
+"""
+_EXAMPLES = {
+    "KeepwholeError": """
+try:
+    keepwhole.session("reference").recall("art_1_unknown")
+except keepwhole.KeepwholeError as error:
+    assert error.for_model  # one sentence for the model; `str(error)` is for you
+""",
+    "MemoryStore": """
+with keepwhole.session("in-memory", store=keepwhole.MemoryStore()) as s:
+    s.keep("bash", {"command": "ls"}, "a.txt\\n")  # gone with the object; for tests
+""",
+    "NotFound": """
+try:
+    keepwhole.session("reference").recall("art_1_unknown")
+except keepwhole.NotFound as error:
+    assert "artifacts list" in str(error)
+""",
+    "NotStored": """
+with keepwhole.session("reference") as s:
+    try:
+        s.keep("bash", {"command": "ls"}, "a.txt\\n", on_trouble="raise")  # else it is shown in full instead
+    except keepwhole.NotStored:
+        print("the disk is full, the folder read-only or the quota used up")
+""",
+    "Session": """
+with keepwhole.Session("reference") as s:
+    shown = s.keep("bash", {"command": "seq 9000"}, "".join(f"{n}\\n" for n in range(1, 9_001)))
+    assert s.recall(shown.artifact_id, lines="5000-5001") == "5000\\n5001\\n"
+""",
+    "SqliteStore": """
+with keepwhole.session("elsewhere", store=keepwhole.SqliteStore("my-record")) as s:
+    s.keep("bash", {"command": "ls"}, "a.txt\\n")
+""",
+    "async_http_client": """
+client = keepwhole.async_http_client()  # AsyncAnthropic(http_client=client), AsyncOpenAI(http_client=client)
+""",
+    "http_client": """
+client = keepwhole.http_client()  # Anthropic(http_client=client), OpenAI(http_client=client)
+""",
+    "session": """
+with keepwhole.session("reference", agent="my-agent") as s:
+    assert s.keep("bash", {"command": "ls"}, "a.txt\\n").content == "a.txt\\n"
+""",
+    "truncate": """
+short = keepwhole.truncate("line\\n" * 9_000, limit=1_000)
+assert len(short) <= 1_000
+""",
+}
+
+
+def public_names() -> str:
+    """The page."""
+    lines = [_STABLE, "```python\nimport keepwhole\n```\n"]
+    for name in keepwhole.__all__:
+        thing = getattr(keepwhole, name)
+        is_class = inspect.isclass(thing)
+        lines += [
+            f"## `keepwhole.{name}`\n",
+            f"```text\n{'class ' if is_class else ''}{_signature(name, thing)}\n```\n",
+        ]
+        lines += [f"{inspect.getdoc(thing)}\n", f"```python\n{_EXAMPLES[name].strip()}\n```\n"]
+        if name == "Session":
+            lines += _methods(thing)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _methods(kind: type) -> Iterator[str]:
+    """The methods with their signatures; the async twins in one sentence, since they have the same."""
+    members = [(name, method) for name, method in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"]
+    names = {name for name, _ in members}
+    for name, method in members:
+        if not (name.startswith("a") and name[1:] in names):
+            yield f"### `Session.{name}`\n\n```text\n{_signature(name, method)}\n```\n\n{_first_sentences(method)}\n"
+    twins = ", ".join(f"`{name}`" for name in sorted(names) if name.startswith("a") and name[1:] in names)
+    yield f"Without blocking the event loop, with the same parameters: {twins}.\n"
+
+
+def _first_sentences(method: Callable[..., Any]) -> str:
+    return (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _signature(name: str, thing: Callable[..., Any]) -> str:
+    """The signature as it is written in the source, one parameter a line where it is long."""
+    function: Any = thing.__init__ if inspect.isclass(thing) else inspect.unwrap(thing)
+    (written,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(written, (ast.FunctionDef, ast.AsyncFunctionDef))
+    given = [one for one in _parameters(written.args) if one != "self"]
+    result = "" if written.returns is None or inspect.isclass(thing) else f" -> {_type(written.returns)}"
+    short = f"{name}({', '.join(given)}){result}"
+    return short if len(short) <= 100 else "\n".join([f"{name}(", *(f"    {one}," for one in given), f"){result}"])
+
+
+def _parameters(args: ast.arguments) -> Iterator[str]:
+    """Each parameter with its type and default, in order."""
+    positional = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
+    yield from (_parameter(*pair) for pair in zip(positional, defaults, strict=True))
+    if args.vararg is not None:
+        yield f"*{_parameter(args.vararg, None)}"
+    elif args.kwonlyargs:
+        yield "*"
+    yield from (_parameter(*pair) for pair in zip(args.kwonlyargs, args.kw_defaults, strict=True))
+    if args.kwarg is not None:
+        yield f"**{_parameter(args.kwarg, None)}"
+
+
+def _parameter(one: ast.arg, default: ast.expr | None) -> str:
+    typed = f"{one.arg}: {_type(one.annotation)}" if one.annotation is not None else one.arg
+    return typed if default is None else f"{typed} = {ast.unparse(default)}"
+
+
+def _type(annotation: ast.expr) -> str:
+    return ast.unparse(annotation).strip("'")
