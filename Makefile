@@ -22,7 +22,7 @@ AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31 \
   @playwright/mcp@0.0.83
 
-.PHONY: docs run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
+.PHONY: docs site serve-site run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -70,6 +70,13 @@ docs: .venv/dev  ## rewrite the generated pages
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.trace
 
+site: .venvs/site/made  ## the documentation as pages with search, in site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 .venvs/site/bin/mkdocs build --quiet --strict
+	@echo "Open site/index.html."
+
+serve-site: .venvs/site/made  ## the same while you write
+	NO_MKDOCS_2_WARNING=1 .venvs/site/bin/mkdocs serve
+
 bench: .venv/dev  ## the figures of docs/reference/figures.md
 	$(BIN)/python -m bench
 
@@ -104,24 +111,26 @@ production: .venv/dev  ## a record behind PgBouncer and TLS with real servers, a
 	$(BIN)/python -m pytest tests/deploy tests/upgrades
 
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
-	for name in uv run server dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	for name in uv run server dev browser site; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
 pin-images:  ## write the digests that the images of compose.yaml have now; needs docker and a registry
 	$(PYTHON) requirements/pin_images.py compose.yaml
 
 .venv/uv: requirements/uv.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@echo "Setting up .venv on first use, about 30 s …"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	@touch $@
 
 .venv/run: .venv/uv requirements/run.txt pyproject.toml
-	$(UV) --require-hashes -r requirements/run.txt
-	$(UV) --no-deps --no-build-isolation -e .
+	@$(UV) --require-hashes -r requirements/run.txt
+	@$(UV) --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/dev: .venv/run requirements/dev.txt
-	$(UV) --require-hashes -r requirements/dev.txt
+	@echo "Adding what the tests and checks need, about a minute …"
+	@$(UV) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 .venv/browser: .venv/dev requirements/browser.txt
@@ -136,6 +145,12 @@ pin-images:  ## write the digests that the images of compose.yaml have now; need
 	@mkdir -p .browser
 	@cd .browser && npm pack --silent $(AXE) && tar -xzf axe-core-*.tgz --strip-components=1 package/axe.min.js && touch axe.min.js \
 	  || echo "No axe-core: its tests are skipped. Install Node.js with npm to run them."
+
+.venvs/site/made: requirements/site.txt | .venv/uv
+	@echo "Setting up .venvs/site for the documentation, about 10 s …"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venvs/site
+	@$(BIN)/uv pip install --quiet --python .venvs/site/bin/python --require-hashes -r requirements/site.txt
+	@touch $@
 
 .venvs/%/made: requirements/adapters-%.in requirements/trial.in pyproject.toml | .venv/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venvs/$*
@@ -178,7 +193,7 @@ repository:  ## write the address of the repository, from which all others follo
 build: .venv/dev  ## the archives of a release in dist/, built twice and compared, with their digests and contents
 	$(BIN)/python -m release.build --into dist
 
-release-check: check test  ## everything that can be checked of a release without a network
+release-check: check test site  ## everything that can be checked of a release without a network
 	$(BIN)/python -m release.check
 
 clean:  ## what is left is what is in the repository

@@ -1,5 +1,6 @@
 """The documentation is true: every block runs, every generated page is fresh, everything there is has its words."""
 
+import doctest
 import os
 import re
 import shutil
@@ -8,11 +9,12 @@ import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
 
-from docs import chart, recording
+from docs import chart, generate, json_outputs, recording, site_hooks
 from docs.generate import REFERENCE, pages
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
@@ -157,6 +159,13 @@ def test_a_first_change_can_be_applied_and_does_what_it_says(page: Path, tmp_pat
     subprocess.run(["git", "apply", "-"], input=change, cwd=tmp_path, text=True, check=True)
     after = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert after.returncode == 0, after.stderr
+
+
+@pytest.mark.parametrize("module", [generate, json_outputs, site_hooks])
+def test_the_examples_of_what_makes_the_pages_are_true(module: ModuleType) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
 
 
 def test_every_variable_that_is_documented_is_read() -> None:
