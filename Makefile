@@ -56,13 +56,14 @@ quick: .venv/dev  ## the packages that do no I/O, without property tests: a firs
 	$(BIN)/python -m pytest -m "not torture and not hypothesis" --ignore=tests/wire/test_sdk_types.py \
 	  tests/canonical tests/wire tests/policies
 
-check: .venv/dev  ## format, lint, types, import directions
+check: .venv/dev  ## format, lint, types, import directions, spelling
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --warnings
 	$(BIN)/lint-imports
+	$(BIN)/codespell -D - -D docs/words.txt *.md docs src
 
-fix: .venv/dev  ## format and mend what can be mended
+fix: .venv/dev  ## format, and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -17,7 +17,7 @@ _IMAGES = PICTURE.parent
 
 
 class Shot(NamedTuple):
-    """One picture: where, how wide, in which colours, and what has to be there first."""
+    """One picture: where, how wide, in which colors, and what has to be there first."""
 
     name: str
     route: str

@@ -149,7 +149,7 @@ class _Model:
         self._ratios: deque[float] = deque(maxlen=_JUDGED)
 
     def correct(self, estimated: int, billed: int) -> None:
-        """Take in a bill. What it says in favour of less room holds at once, of more only when others say the same."""
+        """Take in a bill. What it says in favor of less room holds at once, of more only when others say the same."""
         if estimated < _LEAST:
             return
         ratio = billed / estimated

@@ -1,6 +1,6 @@
 """`PostgresStore`: the record in a schema of a PostgreSQL database, for agents on many machines.
 
-Owns: the order of things: body durable, then its row, then the acknowledgement; and that an entry is added once even
+Owns: the order of things: body durable, then its row, then the acknowledgment; and that an entry is added once even
 if the connection is lost before the server can say so (see `postgres.append`).
 Must not know: what an entry means beyond the columns it is found by.
 """

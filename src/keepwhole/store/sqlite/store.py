@@ -1,6 +1,6 @@
 """`SqliteStore`: the record in one SQLite file, with a folder of large bodies beside it.
 
-Owns: the order of things: body durable, then its row, then the acknowledgement.
+Owns: the order of things: body durable, then its row, then the acknowledgment.
 Must not know: what an entry means beyond the columns it is found by.
 
 Theory of operation
