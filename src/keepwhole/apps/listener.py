@@ -7,6 +7,7 @@ Owns: addresses, tokens and their files, the accepted hosts, and the proxy's gat
 Must not know: what is served, or by which server.
 """
 
+import errno
 import hmac
 import os
 import re
@@ -126,10 +127,12 @@ def usage_error_if_taken(address: Address, option: str = "--port") -> Generator[
         yield
     except OSError as error:
         why = os.strerror(error.errno) if error.errno is not None else str(error)
-        raise UsageError(
-            f"{address.host}:{address.port} cannot be listened at: {why}. "
-            f"Give another `{option}`, or 0 for any that is free."
-        ) from error
+        what = (
+            f"Port {address.port} is in use"
+            if error.errno == errno.EADDRINUSE
+            else f"Keepwhole cannot listen at {address.host}:{address.port} ({why})"
+        )
+        raise UsageError(f"{what}. Choose another with `{option}`, or 0 for any that is free.") from error
 
 
 def parse_address(text: str, public: bool = False) -> Address:

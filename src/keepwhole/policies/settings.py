@@ -142,7 +142,7 @@ class ImageSettings(SettingsSection):
 
     max_edge: Annotated[int, Range(0)] = 0
     """Most pixels of the longer edge of an image in a new result; a larger one is sent smaller, and its original is
-    kept. Needs the extra `images`. 0 sends images as they came."""
+    kept. Needs the extra `images`. 0 sends images unchanged."""
 
     def _check(self) -> None:
         super()._check()

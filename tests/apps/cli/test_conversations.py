@@ -89,7 +89,7 @@ def test_explain_reports_that_nothing_was_edited(cli: Cli) -> None:
     session.view([{"role": "user", "content": "hello"}])
     session.keep("bash", None, "short")
     session.close()
-    assert "shown as it came" in text_of(cli, "explain", "quiet")
+    assert "is shown in full" in text_of(cli, "explain", "quiet")
     assert cli("explain", "quiet", "1").returncode == 3
 
 

@@ -123,7 +123,7 @@ def test_explain_says_what_the_shadow_would_show(cli: Cli) -> None:
     told = cli.said("explain", "quiet")
     assert "would be" in told
     assert "work" in told
-    assert "shown as it came" not in told
+    assert "is shown in full" not in told
     (edit,) = cli.json("explain", "quiet")["would_be"]
     assert edit["tokens_after"] < edit["tokens_before"] / 2
 

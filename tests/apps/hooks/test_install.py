@@ -34,9 +34,9 @@ def test_a_client_is_installed_found_and_taken_away(client: str, scope: str, cli
     assert f"hook run {client}" in path.read_text()
     assert "installed already" in cli.said("hook", "install", client, "--scope", scope)
     assert "not installed" not in cli.said("hook", "status", client, "--scope", scope)
-    assert "Taken away from" in cli.said("hook", "uninstall", client, "--scope", scope)
+    assert "Removed from" in cli.said("hook", "uninstall", client, "--scope", scope)
     assert not path.exists()
-    assert "Nothing of ours" in cli.said("hook", "uninstall", client, "--scope", scope)
+    assert "No hook of Keepwhole" in cli.said("hook", "uninstall", client, "--scope", scope)
 
 
 def test_a_project_names_us_by_name_and_a_user_by_path(cli: Cli) -> None:

@@ -97,7 +97,8 @@ def _print_shadow(session: str, edits: list[Edit], as_json: bool) -> int:
         screen.print_json({"session": session, "edits": [], "would_be": [_as_dict(edit) for edit in edits]})
         return 0
     screen.say(
-        f"Session {session} is in the shadow: everything is sent as it came. Of its last request would be shown:\n"
+        f"Session {session} is in shadow mode: everything is sent unchanged. "
+        "Of its last request these would be shortened:\n"
     )
     rows = [
         (str(each.step), screen.line(each.tool, 24), each.rule, each.strategy, each.tokens_before, each.tokens_after)
@@ -115,7 +116,7 @@ def _as_dict(edit: Edit) -> dict[str, Any]:
 
 def _print(session: str, found: list[dict[str, Any]]) -> None:
     if not found:
-        screen.say(f"Every result of session {session} is shown as it came.")
+        screen.say(f"Every result of session {session} is shown in full.")
         return
     rows = [
         (

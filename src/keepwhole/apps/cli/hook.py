@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 _NOT_INSTALLED = 1
 _NEXT = {
-    "claude-code": "It holds for sessions that start from now on.",
+    "claude-code": "It applies to sessions that start from now on.",
     "codex": "Codex asks once whether it may run them: start `codex`, look at `/hooks`, and trust them.",
-    "opencode": "It holds for sessions that start from now on.",
+    "opencode": "It applies to sessions that start from now on.",
 }
 
 
@@ -21,8 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary, act in (
-        ("install", "put our hooks into a client's settings, beside what is there", install),
-        ("uninstall", "take them away again; what we did not write stays to the byte", uninstall),
+        ("install", "add Keepwhole's hooks to a client's settings, beside yours", install),
+        ("uninstall", "remove them again; every other byte stays", uninstall),
         ("status", "where hooks are installed; exit code 1 where they are not", status),
     ):
         own = commands.add_parser(name, help=summary)
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--scope", choices=("user", "project"), default="user", help="user (default), or project: this folder"
         )
         own.set_defaults(act=act)
-    running = commands.add_parser("run", help="what the client calls: its JSON on standard input, an answer or nothing")
+    running = commands.add_parser("run", help="what the client runs: its JSON on standard input, an answer or nothing")
     running.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=" | ".join(CLIENTS))
     running.set_defaults(act=answer)
 
@@ -63,7 +63,7 @@ def uninstall(args: argparse.Namespace) -> int:
 
     target = _target(args)
     gone = uninstall(target)
-    screen.say(f"{'Taken away from' if gone else 'Nothing of ours is in'} {screen.safe(target.path)}.")
+    screen.say(f"{'Removed from' if gone else 'No hook of Keepwhole is in'} {screen.safe(target.path)}.")
     return 0
 
 

@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="logs that `replay` reads, or folders of them"
     )
-    parser.epilog = "What is on record already is not added again. An archive of ours: `keepwhole sessions import`."
+    parser.epilog = "What was imported before is not added again. To import an archive: `keepwhole sessions import`."
     parser.set_defaults(act=import_logs)
 
 
@@ -102,7 +102,7 @@ def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
     if len(news) > _LISTED:
         screen.say(f"and {len(news) - _LISTED:,} more")
     known = report["results"] - report["added"] - report["refused"]
-    screen.say(f"\n{report['runs']:,} runs, {report['added']:,} results added, {known:,} on record already.")
+    screen.say(f"\n{report['runs']:,} runs, {report['added']:,} results added, {known:,} were there already.")
     if report["truncated"]:
         screen.say(f"{report['truncated']:,} had been cut before they came here; they are marked `legacy_truncated`.")
     if report["restored"]:

@@ -15,7 +15,7 @@ from keepwhole.store.feed import pipe
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser)
-    parser.add_argument("--tool", required=True, help="name of the tool on record")
+    parser.add_argument("--tool", required=True, help="name of the tool to record")
     parser.add_argument("--arguments", metavar="JSON", help="the call's arguments, as JSON")
     parser.add_argument("--call-id", metavar="ID", help="the provider's id of the call")
     parser.add_argument("--exit-code", type=int, metavar="N", help="how the tool ended; anything but 0 is an error")

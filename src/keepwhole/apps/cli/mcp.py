@@ -55,4 +55,4 @@ def run(serve: Callable[[], Awaitable[Any]], context: CommandContext) -> int:
 def require_extra() -> None:
     """Raise a `UsageError` where the package for MCP is not installed."""
     if find_spec("mcp_types") is None:
-        raise UsageError(f"MCP needs a package more: {install_hint('mcp')}.")
+        raise UsageError(f"MCP needs an extra package: {install_hint('mcp')}.")

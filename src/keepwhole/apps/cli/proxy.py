@@ -105,7 +105,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
 def require_extra() -> None:
     """Raise a `UsageError` where the package for the proxy is not installed."""
     if find_spec("aiohttp") is None:
-        raise UsageError(f"The proxy and the page need a package more: {install_hint('proxy')}.")
+        raise UsageError(f"The proxy and the page need an extra package: {install_hint('proxy')}.")
 
 
 def _upstream(text: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ _OUR_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser)
-    parser.add_argument("--tool", default=DEFAULT_TOOL, help=f"name of the tool on record (default: {DEFAULT_TOOL})")
+    parser.add_argument("--tool", default=DEFAULT_TOOL, help=f"name of the tool to record (default: {DEFAULT_TOOL})")
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command and its arguments")
     parser.set_defaults(act=run)
 

@@ -34,7 +34,7 @@ def _list(context: CommandContext, json: bool) -> int:
         screen.print_json({"session": name, "requests": [_as_dict(step) for step in steps]})
         return 0
     if not steps:
-        screen.say(f"Session {screen.line(name)} has no request on record.")
+        screen.say(f"Session {screen.line(name)} has no recorded request.")
         return 0
     rows = [_row(step) for step in steps]
     headers = ("Time", "Branch", "Model", "Kept", "Shown", "Predicted", "Cached", "Outcome", "Id")
