@@ -197,7 +197,7 @@ def _about_request(request: web.Request, fake: Fake) -> Answer:
 def _window(request: web.Request, fake: Fake) -> Answer:
     index, hostile = int(request.match_info["index"]), fake.hostile.get(_name(request, fake), "")
     step = fake_data.step(index)
-    return {"step": index, "indicator": fake_data.indicator(step["tokens_sent"], step["tokens_whole"], hostile)}
+    return fake_data.indicator(step["tokens_sent"], step["tokens_whole"], hostile)
 
 
 def _search(request: web.Request, fake: Fake) -> Answer:

@@ -164,3 +164,40 @@ def test_an_empty_record_says_how_to_fill_it(looked: Callable[..., Looked]) -> N
     one = looked()
     one.tab.wait_for_selector(".state")
     assert "keepwhole run" in one.tab.locator(".state").inner_text()
+
+
+def test_the_window_is_that_of_the_step_in_view(
+    looked: Callable[..., Looked], services: InspectorServices, played: str
+) -> None:
+    steps = answers.list_steps(services, PageRequest((played,)))["steps"]
+    tab = looked(f"&session={played}").tab
+    for index in (len(steps) - 1, 2):
+        tab.goto(tab.url.partition("#")[0] + f"#/session/{played}/step/{index + 1}")
+        used = answers.window_of_step(services, PageRequest((played, str(index))))["used"]
+        until(tab, f"document.querySelector('.gauge svg')?.getAttribute('aria-label').includes(': {used:,} of')")
+
+
+def test_the_sample_opens_at_the_first_stop_of_its_tour(looked: Callable[..., Looked], played: str) -> None:
+    tab = looked(f"&session={played}").tab
+    tab.locator(".tour button[aria-pressed=true]", has_text="A cut on arrival").wait_for()
+    tab.wait_for_selector(".step .segment.gap")
+    tab.get_by_role("button", name="A recall").click()
+    tab.locator(".step .answer", has_text="get_artifact").wait_for()
+
+
+def test_a_comparison_reports_and_can_be_stopped(
+    looked: Callable[..., Looked], services: InspectorServices, played: str
+) -> None:
+    one = looked(f"&session={played}")
+    one.tab.get_by_role("link", name="What if?").click()
+    one.tab.get_by_label("Preset").select_option("lean")
+    one.tab.get_by_role("button", name="Replay this session").click()
+    one.tab.wait_for_selector(".figure")
+    assert "auto, lean" in one.tab.locator(".outcome").inner_text()
+    services.what_if._lock.acquire()  # another comparison is at work
+    one.tab.get_by_role("button", name="Replay this session").click()
+    one.tab.get_by_text("waiting for another comparison").wait_for()
+    one.tab.get_by_role("button", name="Stop").click()
+    one.tab.get_by_text("Stopped.").wait_for()
+    services.what_if._lock.release()
+    assert one.said == []

@@ -94,7 +94,7 @@ const useWindow = (session, name, follows, known) => {
       session.looked.step = step;
       clearTimeout(timer.current);
       timer.current = setTimeout(() => get(path.window(name, step), {}, stop.signal).then(
-        ({ indicator }) => session.looked.step === step && setSeen(indicator ? { step, indicator } : {}),
+        (indicator) => session.looked.step === step && setSeen({ step, indicator }),
         (error) => error.name !== "AbortError" && setSeen({}),
       ), SETTLED);
     };
