@@ -173,3 +173,13 @@ def test_a_long_session_opens_with_what_is_read_and_goes_on_until_all_is(
     assert [kept.result.arguments for kept in services.record.timeline("s").results.values()] == [
         f'{{"n": {number}}}' for number in range(10)
     ]
+
+
+def test_the_chart_of_costs_ends_at_the_costs_of_the_session(services: InspectorServices, played: str) -> None:
+    told = answers.one_session(services, PageRequest((played,)))
+    paid, off = (told["course"][name] for name in ("paid", "off"))
+    assert paid == sorted(paid)
+    assert (f"${paid[-1]:.2f}", f"${off[-1]:.2f}") == (
+        f"${told['cost']['figures']['paid']:.2f}",
+        f"${told['cost']['figures']['mode_off']:.2f}",
+    )

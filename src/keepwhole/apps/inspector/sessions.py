@@ -5,9 +5,11 @@ Must not know: sockets.
 """
 
 import time
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any
 
 from keepwhole.apps import request_figures, window_contents
@@ -143,7 +145,7 @@ class Sessions:
                 "model": showable(model),
                 "window": profile_for(model, self._record.settings.models).window,
                 "indicator": self._indicator(timeline, newest),
-                "course": window_history(timeline),
+                "course": self._course(timeline),
                 "steps": len(timeline.steps),
                 "reading": timeline.share_read if timeline.share_read < 1 else None,
                 "branches": _branches(timeline),
@@ -160,6 +162,12 @@ class Sessions:
             costs = request_figures.costs_of(_sent_steps(timeline), profile_of)
             self._step_costs = key, {seq: _step_cost(cost) for seq, cost in costs.items()}
         return self._step_costs[1]
+
+    def _course(self, timeline: Timeline) -> dict[str, list[Any]]:
+        """The use of the window step by step, and what all requests up to each point have cost."""
+        course = window_history(timeline)
+        profile_of = lru_cache(partial(profile_for, overrides=self._record.settings.models))
+        return course | cost_history(course["seq"], request_figures.costs_of(_sent_steps(timeline), profile_of))
 
     def _tree(self, timeline: Timeline, info: SessionInfo) -> dict[str, Any]:
         """The session that this one was forked from, those forked from it as far as they are counted, its agents."""
@@ -236,6 +244,20 @@ def window_history(timeline: Timeline) -> dict[str, list[Any]]:
     thinned = [_merge_points(points[at : at + size]) for at in range(0, len(points), size)]
     names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index", "ms")
     return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
+
+
+def cost_history(points: Sequence[int], costs: Mapping[int, request_figures.Cost]) -> dict[str, list[float]]:
+    """The dollars paid up to each point, and those of the same client with `mode: off`; empty where some are unknown.
+
+    The last point has the sum of all requests, so that the chart ends where the session's figures are.
+    """
+    known = [(seq, cost.dollars, cost.dollars_whole) for seq, cost in sorted(costs.items())]
+    if not known or any(paid is None or whole is None for _, paid, whole in known):
+        return {}
+    seqs = [seq for seq, _, _ in known]
+    ends = [*(bisect_right(seqs, point) for point in points[:-1]), len(seqs)]
+    sums = {name: [0.0, *accumulate(one[at] or 0.0 for one in known)] for name, at in (("paid", 1), ("off", 2))}
+    return {name: [total[end] for end in ends] for name, total in sums.items()}
 
 
 def _points_of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
