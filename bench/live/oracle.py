@@ -39,8 +39,9 @@ from tests.upstream.spelling import Part, Text, Tool
 _TASK = re.compile(r"\bTask (\w+-\d+-\w+)\.")
 _STEP = re.compile(r"Step (\d+)\.$")
 _SUMMARY = "<keepwhole-summary>"
-_LISTED = re.compile(r"^- step \d+: (\w+) (\{.*?\}) → (.*)$", re.M)
-"""A call in a summary: the tool, its arguments, and what is told of its result."""
+_LISTED = re.compile(r"^- step \d+: (\w+) (\{.*?\}) (.*)$", re.M)
+"""A call in a summary, or in the list of those that it folds: the tool, its arguments, what is told of its result."""
+_FOLDED = re.compile(r" are folded\. The list: ([^\n]*?\))")
 _MOST_READS = 40
 """Reads for the facts of one step, after which an oracle gives up."""
 
@@ -72,7 +73,8 @@ class PlanOracle:
         }
         missing = [fact for name, fact in facts.items() if values[name] is None]
         if missing:
-            reads = [self._next_read(task, shown, fact, offered(body)) for fact in missing]
+            lists = [call for call in _folded_lists(body) if (call.name, call.arguments) not in _made(shown)]
+            reads = [self._next_read(task, shown, fact, offered(body), lists) for fact in missing]
             if None in reads or _reads(turns) >= _MOST_READS:
                 return [Text("ANSWER: unknown")]
             calls = {json.dumps(read): read for read in reads if read is not None}
@@ -90,14 +92,17 @@ class PlanOracle:
         """Return a fact from the newest result of the call that tells it, or from what was read back of it."""
         return next(filter(None, (fact.read(one.text) for one in _sources(shown, _teller(task, fact)))), None)
 
-    def _next_read(self, task: Task, shown: list[_Shown], fact: Fact, tools: set[str]) -> Tool | None:
-        """Return the next call that may show a fact: one that is printed, offered, and not made before."""
-        made = [(one.tool, one.arguments) for one in shown if one.tool in RECALL_TOOLS]
+    def _next_read(
+        self, task: Task, shown: list[_Shown], fact: Fact, tools: set[str], lists: list[PrintedCall]
+    ) -> Tool | None:
+        """Return the next call that may show a fact: one that is printed, offered, and not made before; where no call
+        is known to tell it, the list of those that a summary folds."""
+        made = _made(shown)
         for source in _sources(shown, self.leads_to(task, fact)):
             for name, arguments in self.calls_to_read(source.text, fact):
                 if name in tools and name in RECALL_TOOLS and (name, arguments) not in made:
                     return Tool(name, arguments)
-        return None
+        return next((Tool(name, arguments) for name, arguments in lists if name in tools), None)
 
     def calls_to_read(self, text: str, fact: Fact) -> list[PrintedCall]:
         """Return the calls that a text prints, or that read back what it only names."""
@@ -150,12 +155,26 @@ def _shown_in(turns: list[Turn]) -> Iterator[_Shown]:
 
 
 def _summarized(body: Json) -> Iterator[_Shown]:
-    """Yield the calls that a summary of earlier steps lists, each with the line that says how to read its result."""
+    """Yield the calls that a summary of earlier steps lists, and the list that it folds once that was read back, each
+    with the line that says how to read its result."""
+    has_summary = False
     for text in strings_in(body.get("messages", body.get("input"))):
-        if _SUMMARY in text:
+        has_summary = has_summary or _SUMMARY in text
+        if has_summary and "- step " in text:
             for found in _LISTED.finditer(text):
                 with suppress(ValueError):
                     yield _Shown(found[1], json.loads(found[2]), found[3])
+
+
+def _folded_lists(body: Json) -> list[PrintedCall]:
+    """Return the calls that read back the lists which summaries fold."""
+    texts = strings_in(body.get("messages", body.get("input")))
+    return [call for text in texts if _SUMMARY in text for found in _FOLDED.findall(text) for call in calls_in(found)]
+
+
+def _made(shown: list[_Shown]) -> list[tuple[str, Json]]:
+    """Return the recalls that were made."""
+    return [(one.tool, one.arguments) for one in shown if one.tool in RECALL_TOOLS]
 
 
 def _reads(turns: list[Turn]) -> int:
