@@ -28,7 +28,17 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 RUNNABLE = {"python", "console", "sh", "yaml", "text", "diff"}
 FIRST_CHANGES = ROOT / "docs/contributing"
 """Pages whose Python runs only after their diff is applied."""
-FRAMEWORKS = ("langchain", "langgraph", "agents", "pydantic_ai", "claude_agent_sdk")
+FRAMEWORKS = (
+    "langchain",
+    "langgraph",
+    "agents",
+    "pydantic_ai",
+    "claude_agent_sdk",
+    "google",
+    "strands",
+    "agent_framework",
+    "litellm",
+)
 """What pages may need that not everyone has; their blocks run where it is installed, and in `make adapters`."""
 
 

@@ -11,7 +11,7 @@ one, or a summary.
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from keepwhole.session import Session
 
@@ -92,7 +92,7 @@ class PartsViewer(Generic[MessageT, PartT]):
     def _read(self, spelled: Mapping[str, Any], messages: Sequence[MessageT]) -> MessageT:
         """The message that blocks were made from, edited or joined; other fields are those of the newest one."""
         blocks: list[Block] = _blocks_of(spelled)
-        places = [block[_AT][0] for block in blocks if _AT in block]
+        places: list[int] = [block[_AT][0] for block in blocks if _AT in block]
         own = messages[places[-1]] if places else None
         if own is not None and self._spelling.is_answer(own):
             return own
@@ -104,7 +104,7 @@ class PartsViewer(Generic[MessageT, PartT]):
     def _part(self, block: Block, messages: Sequence[MessageT]) -> PartT:
         """The part that a block was made from."""
         if _AT in block:
-            at, number = block[_AT]
+            at, number = cast("tuple[int, int]", block[_AT])
             part = self._spelling.parts(messages[at])[number]
             is_same = block["type"] != "tool_result" or block == {**self._spelling.block(part), _AT: block[_AT]}
             return part if is_same else self._spelling.edited(part, block["content"])

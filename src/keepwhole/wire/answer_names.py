@@ -6,7 +6,7 @@ Must not know: what the answer says.
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from keepwhole.wire.content import Json, fields_of, text_of
 from keepwhole.wire.sse import Events
@@ -58,7 +58,7 @@ def _bodies(data: bytes, is_stream: bool) -> Iterator[Json]:
         body: Any = json.loads(data)
     except (ValueError, RecursionError):
         return
-    yield from map(fields_of, body if isinstance(body, list) else (body,))
+    yield from map(fields_of, cast("list[Any]", body) if isinstance(body, list) else (body,))
 
 
 def _first(fields: Json, names: tuple[str, ...]) -> str:
