@@ -13,6 +13,7 @@ from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
+from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.record.bills import sent_at
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
@@ -85,12 +86,17 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
     window could not hold has no price: the client would have compacted. Nor has a hidden round, nor what it has read.
     A conversation in which nothing was changed would have cost the same, whatever its cache did.
     """
-    return sum_of(costs_of(steps, profile_of).values())
+    return sum_of(cost for _, cost in _costs(steps, profile_of))
 
 
 def costs_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[int, Cost]:
     """The cost of each request that was billed, by the number of its entry; together they are `cost_of`."""
-    return {seq: cost for branch in branches(turns(steps)) for seq, cost in _costs_of_branch(branch, profile_of)}
+    return dict(_costs(steps, profile_of))
+
+
+def _costs(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Iterator[tuple[int, Cost]]:
+    for branch in branches(turns(steps)):
+        yield from _costs_of_branch(branch, profile_of)
 
 
 def billed_tokens(steps: Iterable[LoggedRequest]) -> dict[str, int]:
@@ -170,6 +176,8 @@ class _History:
         self._scale = request.scale or self._scale
         whole, sent = request.tokens_whole / self._scale, request.tokens_sent / self._scale
         ratio = billed / sent if sent else 1.0
+        if request.recall == "tools" and sent > OFFERED_TOKENS:  # the client itself would not have sent them
+            whole, sent, billed = whole - OFFERED_TOKENS, sent - OFFERED_TOKENS, round(billed - ratio * OFFERED_TOKENS)
         before, self._before = self._before, _Counted(whole, sent, billed)
         size_before = self._size
         if whole < before.whole or not before.billed:  # the client went back or has compacted, or is new

@@ -159,7 +159,8 @@ def _as_dict(found: _Status) -> dict[str, Any]:
         "thresholds": [line._asdict() for line in found.window.lines],
         "counted": found.use.counted,
         "items": [{**item._asdict(), "recall": item.recall} for item in window_contents.largest_items(found.items)],
-        "input": None if found.cost is None else {**found.cost.as_dict, "assumes": ASSUMPTION},
+        "input": None if found.cost is None else found.cost.as_dict,
+        "assumes": ASSUMPTION,
         "limits": [one._asdict() for one in found.limits],
         "declarations": [one._asdict() for one in found.declared],
     }
