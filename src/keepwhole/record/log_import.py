@@ -1,7 +1,7 @@
 """Imports runs from clients' logs, each as a session of its own, so that they can be searched.
 
-Owns: what a run's session is called, what the entry of an old result says, and that importing a run again adds only
-what is new, to the session of this run and no other.
+Owns: what a run's session is called, what the entries of old results and words say, and that importing a run again
+adds only what is new, to the session of this run and no other.
 Must not know: formats of logs (`logs`).
 
 Whole copies that a client saved beside its log are in the run already. A result that stays cut is recorded with the
@@ -24,6 +24,8 @@ from keepwhole.metrics import MARKER, Metrics
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.links import RecallLinks
 from keepwhole.record.arrival import LEGACY, NewResult, add_results
+from keepwhole.record.words_note import TOOL as WORDS
+from keepwhole.record.words_note import SaidWords
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.protocol import Row, SessionInfo, Store, result_of
 
@@ -62,8 +64,11 @@ def session_of(run: Run) -> str:
     return f"{name[:_LONGEST]}-{hashlib.sha256(plain.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
-def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable[[int], bytes]) -> Imported:
-    """Record the results of a run, with the times at which they came; `now` where no time is known."""
+def import_run(
+    store: Store, run: Run, *, quota: int, now: int, random: Callable[[int], bytes], with_words: bool = True
+) -> Imported:
+    """Record the results of a run, and the words between them, with the times at which they came; `now` where no time
+    is known."""
     transcript = Transcript()
     transcript.extend(run.messages)
     (name, recorded), project = _own_session(store, run, transcript.items), run.meta.get("project")
@@ -77,10 +82,11 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
         store, info, quota=quota, links=RecallLinks(name), metrics=Metrics(), clock=lambda: now / 1000, random=random
     )
     accepted, new = 0, list[Result]()
-    for batch in _batches(transcript.items):
-        added = add_results(writer, [_new_result(run, item, writer, now, recorded) for item in batch])
-        accepted += len(added.accepted)
-        new += added.new
+    words = list(_said(run)) if with_words else []
+    for batch in _batches(sorted([*transcript.items, *words], key=_place)):
+        added = add_results(writer, [_new_entry(run, one, writer, now, recorded) for one in batch])
+        accepted += sum(one.result.tool != WORDS for one in added.accepted)
+        new += [result for result in added.new if result.tool != WORDS]
     lost = sum(LEGACY in result.flags for result in new)
     whole = _calls(run, "restored_full_output")
     restored = sum(one.call_id in whole for one in new)
@@ -132,6 +138,44 @@ def _digest(output: str | bytes) -> bytes:
     return digest_of_bytes(as_bytes(output))
 
 
+class _Said(NamedTuple):
+    """Words of a message."""
+
+    message: int
+    role: str
+    text: str
+
+
+def _said(run: Run) -> Iterator[_Said]:
+    """What the user and the model said, message by message."""
+    for index, message in enumerate(run.messages):
+        if message.said.strip() and message.role in ("user", "assistant"):
+            yield _Said(index, message.role, message.said)
+
+
+def _place(one: "Item | _Said") -> tuple[int, int]:
+    """Where an entry stands in its log: words come before the results of the same message."""
+    return (one.message, 0) if isinstance(one, _Said) else (one.index, 1)
+
+
+def _new_entry(run: Run, one: "Item | _Said", writer: SessionWriter, now: int, recorded: set[bytes]) -> NewResult:
+    return _new_words(run, one, writer, now) if isinstance(one, _Said) else _new_result(run, one, writer, now, recorded)
+
+
+def _new_words(run: Run, said: _Said, writer: SessionWriter, now: int) -> NewResult:
+    """What is recorded of words; by the id of their call, words that are on record are known again."""
+    at, trace_id = _at(run, said.message, now), writer.draw_trace_id()
+    result = Result(
+        at=at,
+        trace_id=trace_id,
+        artifact_id=ids.artifact_id(at // 1000, trace_id),
+        tool=WORDS,
+        arguments=SaidWords(said.role, said.message).as_arguments(),
+        call_id=f"{session_of(run)}#words-{said.message}",
+    )
+    return NewResult(result, said.text)
+
+
 def _new_result(run: Run, item: Item, writer: SessionWriter, now: int, recorded: set[bytes]) -> NewResult:
     """What is recorded of a result; one that is on record in its frame is the same again, and not another one."""
     is_framed = item.returned.is_framed and _digest(_came(item)) in recorded
@@ -181,6 +225,6 @@ def _at(run: Run, index: int, now: int) -> int:
     return int(run.times[index] * 1000) if index < len(run.times) else now
 
 
-def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def _batches(items: "Sequence[Item | _Said]") -> "Iterator[Sequence[Item | _Said]]":
     for start in range(0, len(items), _TOGETHER):
         yield items[start : start + _TOGETHER]

@@ -20,6 +20,9 @@ _LONG = 4_000
 """If the lines have more characters than this, the call asks for characters instead."""
 _ARGUMENT = re.compile(r'\b(\w++)=(?:"([^"]*+)"|(\d++))')
 
+_INVENTED = re.compile(r"art_0_\d+")
+"""The ids under which a replay shows results: they exist nowhere."""
+
 
 class MissedEvidence(NamedTuple):
     """One piece of evidence that was not shown in context."""
@@ -36,7 +39,7 @@ class MissedEvidence(NamedTuple):
     age: int
     """Steps since it was last shown."""
     call: str
-    """The call that brings it back, as it is printed."""
+    """The call that brings it back; a replay stores nothing, so `ID` stands for the id that the result would have."""
     brought_back: bool
     """Whether that call does bring it back."""
 
@@ -53,7 +56,7 @@ def missed_evidence(one: Evidence, item: Item, result: ResultUse, decided: Choic
         shown_at=result.step,
         rule=choice.rule if choice else UNKNOWN,
         age=one.age,
-        call=call,
+        call=_INVENTED.sub("ID", call),
         brought_back=brings_back(call, one.text, item.text),
     )
 

@@ -14,7 +14,7 @@ from keepwhole.replay.cost import Price
 from keepwhole.replay.replay_totals import ReplayTotals, ResultHistory
 from keepwhole.replay.summary import PolicySummary, summarize, summarize_by_source
 from keepwhole.replay.survey import LogTotals
-from keepwhole.replay.verdict import recommend, verdict
+from keepwhole.replay.verdict import reason_for, recommend, verdict
 from keepwhole.version import VERSION as KEEPWHOLE
 
 VERSION = 1
@@ -46,8 +46,14 @@ class ReplayReport(Value):
     missed: Sequence[Mapping[str, Any]]
     settings: str | None
     """The recommended content of `keepwhole.yaml`; None if no setting saves anything."""
+    recommended: Mapping[str, Any] | None
+    """The policy whose settings these are, and why; None if there are none."""
     runs: Sequence[Mapping[str, Any]]
     results: Sequence[Mapping[str, Any]]
+    made_at: str = ""
+    """When it was made."""
+    command: str = ""
+    """The command that made it."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the report for programs."""
@@ -80,6 +86,7 @@ def build_report(totals: LogTotals, replayed: ReplayTotals, basis: Basis) -> Rep
         hidden=_hidden(replayed),
         missed=replayed.missed,
         settings=best["settings"] if best else None,
+        recommended={"name": best["name"], "reason": reason_for(best, rows)} if best else None,
         runs=[one._asdict() for one in replayed.runs],
         results=[_history(one) for one in replayed.results],
     )

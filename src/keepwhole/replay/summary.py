@@ -79,7 +79,7 @@ class CostFigures(Value):
     explicit: float
     """The cost with explicit breakpoints."""
     dollars: float | None
-    """The dollars of all requests, if the input price is known."""
+    """The dollars of all requests and of fetching what was missing in context, if the input price is known."""
     all_in: float
     """With an oracle that fetches what was not visible."""
     all_in_context: Interval
@@ -204,7 +204,7 @@ def _cost_figures(runs: Sequence[ComparedRun], price: Price, prices: Mapping[str
         by_price={name: ratio(_costs_of_sending(one, other) for one in runs) for name, other in prices.items()},
         tail=ratio(_costs_of_sending(one, price, "tail") for one in runs),
         explicit=ratio(_costs_of_sending(one, price, "explicit") for one in runs),
-        dollars=_dollars(outcomes, price),
+        dollars=_dollars(all_in, price),
         all_in=ratio(_with_refetch(one, price, in_context=False) for one in runs),
         all_in_context=interval(all_in, _tasks(outcomes)),
         all_in_blind=ratio(_with_blind_search(one, price) for one in runs),
@@ -260,10 +260,9 @@ def _first_compaction(outcomes: Sequence[Outcome]) -> Compactions:
     return Compactions(median(steps) if steps else None, len(steps) / len(outcomes))
 
 
-def _dollars(outcomes: Sequence[Outcome], price: Price) -> float | None:
-    if price.input is None:
-        return None
-    return sum(sending_cost(one.requests, price) for one in outcomes) * price.input / 1e6
+def _dollars(all_in: Iterable[tuple[float, float]], price: Price) -> float | None:
+    """Return the dollars of the all-in costs of runs, so that they are the share that the column beside them says."""
+    return None if price.input is None else sum(cost for cost, _ in all_in) * price.input / 1e6
 
 
 def _tokens(outcome: Outcome) -> int:

@@ -21,10 +21,12 @@ _LEAST_KEPT = 0.9
 def verdict(row: Mapping[str, Any]) -> str:
     """Return the figures of one policy in plain words.
 
-    >>> verdict({"cost": {"value": 1.4, "low": 1.2, "high": 1.6}, "tokens": 0.5})
+    The cost is the all-in cost, as in every column: with fetching back what was missing.
+
+    >>> verdict({"all_in_context": {"value": 1.4, "low": 1.2, "high": 1.6}, "tokens": 0.5})
     'costs 40 % more than sending everything'
     """
-    cost = row["cost"]
+    cost = row["all_in_context"]
     if row.get("name") == "everything":
         return "what all others are measured against"
     if row["tokens"] > 1 - _ABOUT / 10:
@@ -33,10 +35,10 @@ def verdict(row: Mapping[str, Any]) -> str:
         more = f"costs {_percent(cost['value'] - 1)} more than sending everything"
         return more if cost["low"] > 1 else f"{more}, if anything"
     if cost["value"] > 1 - _ABOUT:
-        return "saves nothing: what it leaves out is paid for by what it rewrites"
+        return "saves nothing: what it leaves out is paid for by what it rewrites and fetches back"
     saved = f"saves {_percent(1 - cost['value'])}"
     if row.get("bound"):
-        return f"{saved}: the limit, by somebody who knows what will be used"
+        return f"{saved}: the best possible without hiding anything that was needed, by somebody who knows what will be"
     return saved + _unsure(cost) + _what_it_hides(row)
 
 
@@ -45,9 +47,7 @@ def _unsure(cost: Mapping[str, float]) -> str:
 
 
 def _what_it_hides(row: Mapping[str, Any]) -> str:
-    kept, back = row["in_context"]["value"], row["all_in_context"]["value"]
-    if back >= 1:
-        return ", and costs more than that in fetching back what it hid"
+    kept = row["in_context"]["value"]
     hidden = f"{_percent(1 - kept)} of what was used later" if kept < 1 else "nothing that was used later"
     return f" but hides {hidden}" if kept < _LITTLE_KEPT else f" and hides {hidden}"
 
@@ -64,6 +64,17 @@ def recommend(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         if best is None or _is_better(row, best):
             best = row
     return best
+
+
+def reason_for(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return why a row is recommended, against `auto` with its defaults where it is another one."""
+    cost, kept = best["all_in_context"]["value"], best["in_context"]["value"]
+    plain = f"it costs {_percent(1 - cost)} less than sending everything and shows {_percent(kept)} of what was needed"
+    auto = next((row for row in rows if row["name"] == "auto"), None)
+    if auto is None or auto["name"] == best["name"]:
+        return f"{plain}; no setting of ours that hides as little costs {_percent(1 - _BETTER)} less"
+    more, less = auto["all_in_context"]["value"], auto["in_context"]["value"]
+    return f"{plain}; `auto` with its defaults costs {_percent(1 - more)} less and shows {_percent(less)}"
 
 
 def _is_better(row: Mapping[str, Any], than: Mapping[str, Any]) -> bool:

@@ -72,8 +72,16 @@ def _imported(context: CommandContext, paths: Sequence[Path]) -> Iterator[tuple[
             chars += found.chars
             progress.set_done(chars // _MEGABYTE)
             if _has_results(found):
-                quota = context.settings.session_quota
-                yield import_run(context.store, found, quota=quota, now=now, random=os.urandom), session_of(found)
+                settings = context.settings
+                imported = import_run(
+                    context.store,
+                    found,
+                    quota=settings.session_quota,
+                    now=now,
+                    random=os.urandom,
+                    with_words=settings.store_words,
+                )
+                yield imported, session_of(found)
 
 
 def _has_results(run: Run) -> bool:

@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -143,6 +145,7 @@ class _Replay:
     def _print(self, basis: Basis) -> None:
         self._say_totals()
         made = build_report(self._totals, self._gathered, basis)
+        made = made.replace(made_at=time.strftime("%Y-%m-%d %H:%M %z"), command=_command_line())
         if self._args.json:
             screen.print_json(made.as_json())
         elif made.policies:
@@ -152,6 +155,11 @@ class _Replay:
             screen.say("" if self._args.report else "\nWith charts: add `--report out.html`.")
         if self._args.report:
             _write_page(self._args.report, made)
+
+
+def _command_line() -> str:
+    """The command as it was given, for the footer of a report."""
+    return shlex.join(["keepwhole", *sys.argv[1:]])
 
 
 def _refuse_unwritable(path: Path) -> None:

@@ -24,8 +24,8 @@ _MISSED = 60
 
 
 _LEGEND = (
-    "cost: of input with prompt caching, against sending everything. evidence kept: of what later steps used, "
-    "what they would still have seen. fetching: one call for each result that something is missing from."
+    "all-in cost: of input with prompt caching, and of one call to fetch each result that something is missing from, "
+    "against sending everything. evidence kept: of what later steps used, what they would still have seen."
 )
 
 
@@ -163,12 +163,11 @@ def _print_verdicts(rows: Sequence[Mapping[str, Any]]) -> None:
 _Row: TypeAlias = Mapping[str, Any]
 _COLUMNS: dict[str, Callable[[_Row], str]] = {
     "policy": lambda row: str(row["name"]),
-    "cost (95 %)": lambda row: _interval(row, "cost"),
+    "all-in cost (95 %)": lambda row: _interval(row, "all_in_context"),
+    "dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
     "evidence kept": lambda row: _interval(row, "in_context"),
-    "cost with fetching": lambda row: _interval(row, "all_in_context"),
     "overflow": lambda row: format_percent(row["overflow"]),
     "compacts first": lambda row: _compacts(row),
-    "dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
 }
 """The most important first; columns that do not fit are left out from the end."""
 
@@ -252,6 +251,8 @@ def print_settings(report: ReplayReport) -> None:
             "leaves short conversations as they are."
         )
         return
+    if report.recommended is not None:
+        print_paragraph(f"Recommended: {report.recommended['name']}, because {report.recommended['reason']}.")
     screen.say("Copy into keepwhole.yaml:\n")
     screen.say(screen.safe(textwrap.indent(report.settings.rstrip(), "    ")))
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from keepwhole.apps.cli import export_page, screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
+from keepwhole.apps.cli.session_list import describe_session
 from keepwhole.apps.kept_words import count_kept
 from keepwhole.canonical.entry import OWN_TOOLS, Result
 from keepwhole.errors import NotFound, UsageError
@@ -17,6 +18,7 @@ from keepwhole.metrics import Metrics
 from keepwhole.record.arrival import CLIENT_CUT
 from keepwhole.record.fork import purge_with_files
 from keepwhole.record.journal import origin_of
+from keepwhole.record.words_note import TOOL as WORDS
 from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
 from keepwhole.transfer.archive import export_session, import_session
@@ -65,24 +67,29 @@ def list_sessions(args: argparse.Namespace) -> int:
     """List sessions."""
     context = CommandContext(args)
     sessions = context.store.sessions(args.limit if args.limit is None else max(0, args.limit))
+    listed = [describe_session(context, info) for info in sessions]
     context.close()
     if args.json:
-        screen.print_json([_as_dict(info) for info in sessions])
+        screen.print_json([_as_dict(info) | one.as_dict() for info, one in zip(sessions, listed, strict=True)])
     elif not sessions:
         screen.say(f"No sessions in {context.settings.home} yet. Begin with `keepwhole run -- ls`.")
     else:
         rows = [
             (
                 info.name,
+                screen.line(one.title or "", 40),
                 info.agent or "",
                 f"{info.entries:,}",
                 size_text(info.stored),
+                f"{one.errors:,}" if one.errors else "",
+                one.cost_words,
                 screen.format_time(info.last_at),
-                _state(info),
+                _state(info) + (f", fork of {screen.line(one.fork_of, 40)}" if one.fork_of else ""),
             )
-            for info in sessions
+            for info, one in zip(sessions, listed, strict=True)
         ]
-        screen.print_table(("Session", "Agent", "Entries", "Size", "Last", "State"), rows, right=(2, 3))
+        heads = ("Session", "Title", "Agent", "Entries", "Size", "Errors", "Paid (saved)", "Last", "State")
+        screen.print_table(heads, rows, right=(3, 4, 5, 6))
     return 0
 
 
@@ -103,6 +110,8 @@ def show_session(args: argparse.Namespace) -> int:
     results: list[Result] = []
     for row in context.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
+        if isinstance(entry.header, Result) and entry.header.tool == WORDS:
+            continue
         metrics.observe(entry)
         if row.kind == "result":
             result = result_of(row)

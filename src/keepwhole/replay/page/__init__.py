@@ -43,9 +43,16 @@ def page(report: Mapping[str, Any]) -> str:
         "links": join(tag("a", each.link, href=f"#{each.key}") for each in sections),
         "sections": join(_section(each) for each in sections),
         "version": join(words(report, "keepwhole")),
+        "made": _made(report),
         "data": data(report),
     }
     return Template(_asset("page.html")).substitute(slots)
+
+
+def _made(report: Part) -> Markup:
+    """Return when and with which command a report was made."""
+    at, command = words(report, "made_at"), words(report, "command")
+    return join(f", {at}," if at else "", " with " if command else "", tag("code", command) if command else "")
 
 
 def data(report: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, verdict, words
 from keepwhole.replay.page.headline import row_named
 from keepwhole.replay.page.markup import Markup, join, short, tag
+from keepwhole.truncation.notice import size_text
 
 _DEFINITIONS = (
     (
@@ -21,7 +22,10 @@ _DEFINITIONS = (
     ("All-in", "Cost, plus a round trip for each result from which something was missing."),
     ("Blind", "The same, if whoever fetches does not know where in the result to look."),
     ("Tail", "Cost, if the client marks only the ends of requests for the cache."),
-    ("Clairvoyant", "A policy that knows the future. It bounds what any policy could reach."),
+    (
+        "Clairvoyant",
+        "A policy that knows the future and hides nothing that is needed. One that hides something may cost less.",
+    ),
     ("Intervals", "95%, by drawing tasks again and again, with all runs of each."),
 )
 
@@ -34,17 +38,18 @@ def settings(report: Part) -> Markup | None:
     if not rows and not chosen.strip():
         return None
     first = (
-        _recommendation(chosen, rows)
+        _recommendation(chosen, rows, words(part(report, "recommended"), "reason"))
         if chosen.strip()
         else tag("p", "On these runs no setting of ours saves anything without hiding much.")
     )
     return join(first, [_other(row) for row in others])
 
 
-def _recommendation(text: str, rows: Sequence[Part]) -> Markup:
-    """Return the recommended settings with the name and the verdict of their policy."""
+def _recommendation(text: str, rows: Sequence[Part], reason: str) -> Markup:
+    """Return the recommended settings with the name and the verdict of their policy, and the reason."""
     named = [f"{words(row, 'name')}: {verdict(row)}" for row in rows if words(row, "settings") == text][:1]
-    return join([tag("p", short(name.removesuffix(": "), 200)) for name in named], _block(text))
+    why = [tag("p", tag("strong", "Because "), short(reason, 400), ".")] if reason else []
+    return join([tag("p", short(name.removesuffix(": "), 200)) for name in named], why, _block(text))
 
 
 def _other(row: Part) -> Markup:
@@ -60,15 +65,11 @@ def unread(report: Part) -> Markup:
     read = part(report, "read")
     found = parts(read, "unread")
     files, size = number(read, "files"), number(read, "bytes")
-    amount = "" if size is None else f" ({_size(size)})"
+    amount = "" if size is None else f" ({size_text(int(size))})"
     first = tag("p", f"{plural(files, 'file')}{amount} held {plural(number(read, 'runs'), 'run')}.")
     if not found:
         return join(first, tag("p", "Nothing was passed over."))
     return join(first, tag("ul", [_unread_item(each) for each in found], class_="unread"))
-
-
-def _size(many: float) -> str:
-    return f"{many / 1e6:,.1f} MB" if many >= 1e5 else f"{many / 1e3:,.1f} KB"
 
 
 def _unread_item(one: Part) -> Markup:

@@ -7,6 +7,7 @@ from keepwhole.replay.page.figures import (
     Part,
     all_in,
     count,
+    dollars,
     in_context,
     number,
     part,
@@ -24,7 +25,7 @@ def headline(report: Part) -> Markup:
     inside = [
         *_cost_sentence(part(report, "totals")),
         " ",
-        *_savings_sentence(row_named(report, examined_policy(report))),
+        *_savings_sentence(_recommended_row(report), row_named(report, "everything")),
     ]
     return tag("h1", inside)
 
@@ -68,12 +69,24 @@ def _cost_sentence(totals: Part) -> Sequence[Inside]:
     return (*first, ", and ", _figure(unused), " of those were never used again.")
 
 
-def _savings_sentence(row: Part) -> Sequence[Inside]:
+def _recommended_row(report: Part) -> Part:
+    """Return the row of the policy that is recommended, or of the examined one where none is."""
+    return row_named(report, words(part(report, "recommended"), "name") or examined_policy(report))
+
+
+def _dollars_text(row: Part, everything: Part) -> str:
+    """Return the dollars with everything and with a policy, where they are known."""
+    before, after = number(everything, "dollars"), number(row, "dollars")
+    return "" if before is None or after is None else f": {dollars(before)} → {dollars(after)}"
+
+
+def _savings_sentence(row: Part, everything: Part) -> Sequence[Inside]:
     cost, kept = all_in(row), in_context(row)
     if cost is None:
         return ()
     words_of_cost = (" would have cost ", _figure(abs(1 - cost.value)), " less" if cost.value <= 1 else " more")
-    sentence = ("With ", tag("em", short(words(row, "name"), 40)), " the same runs", *words_of_cost)
+    money = _dollars_text(row, everything)
+    sentence = ("With ", tag("em", short(words(row, "name"), 40)), " the same runs", *words_of_cost, money)
     if kept is None:
         return (*sentence, ".")
     return (*sentence, ", with ", _figure(kept.value), " of what was needed later still in context.")
@@ -85,7 +98,7 @@ def _figure(value: float) -> Markup:
 
 def _runs(totals: Part) -> str:
     runs, replayed = number(totals, "runs"), number(totals, "replayed")
-    return count(runs) if replayed is None or replayed == runs else f"{count(runs)}, {count(replayed)} replayed"
+    return count(runs) if replayed is None or replayed == runs else f"{count(replayed)} of {count(runs)}"
 
 
 def _price_text(provider: str, price: Part) -> str:

@@ -79,7 +79,11 @@ COLUMNS = (
         "Input cost with the provider's cache, plus fetching back what was missing; sending everything is 100%.",
         *_interval_column(all_in),
     ),
-    Column("Dollars", "What the input would have cost.", *_number_column("dollars", dollars)),
+    Column(
+        "Dollars",
+        "The same in dollars: input with the cache, plus fetching back what was missing.",
+        *_number_column("dollars", dollars),
+    ),
     Column("Evidence kept", "Share of what later steps used that was still in context.", *_interval_column(in_context)),
     Column("Steps ok", "Share of steps that needed something and had all of it.", *_number_column("steps_ok", share)),
     Column(

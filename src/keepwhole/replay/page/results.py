@@ -132,7 +132,7 @@ def _call(one: Part) -> Markup | None:
         return None
     says = "One call brings it back" if one.get("brought_back") else "Not found by the call that its notice names"
     kind = "back" if one.get("brought_back") else "lost"
-    return tag("p", tag("span", says, class_=kind), " ", tag("code", short(call, 2_000), data_copy=True), class_="call")
+    return tag("p", tag("span", says, class_=kind), " ", tag("code", short(call, 2_000)), class_="call")
 
 
 def _code(text: str) -> Markup | None:
