@@ -100,9 +100,9 @@ class Settings(Value):
     """Bodies up to this many bytes are stored in the row, larger ones in files, or where `blobs` says."""
     session_quota: Count = 5_368_709_120
     """Most bytes one session may store."""
-    store_words: bool = True
+    store_words: Literal["on", "off"] = "on"
     """Whether what users and models say is stored: requests and answers as they were sent, and the words of imported
-    logs. With `false` only tool results and how they are shown are, so that a session has no window, cost or story."""
+    logs. With `off` only tool results and how they are shown are, so that a session has no window, cost or story."""
     policy: str = "auto"
     """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, a policy of another system, or one
     that an installed package offers."""

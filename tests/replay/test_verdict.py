@@ -7,12 +7,13 @@ import pytest
 from keepwhole.errors import UsageError
 from keepwhole.replay import prices
 from keepwhole.replay.survey import LogTotals
-from keepwhole.replay.verdict import recommend, verdict
+from keepwhole.replay.verdict import reason_for, recommend, verdict
 
 
 def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any) -> dict[str, Any]:
     around = {"value": cost, "low": cost - 0.05, "high": cost + 0.05}
-    fetched = {"value": cost if back is None else back}
+    value = cost if back is None else back
+    fetched = {"value": value, "low": value - 0.05, "high": value + 0.05}
     plain = {"name": "auto", "tokens": 0.7, "bound": False, "ours": True, "settings": "policy: auto\n"}
     return {**plain, "cost": around, "in_context": {"value": kept}, "all_in_context": fetched, **more}
 
@@ -28,10 +29,10 @@ def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any)
         (row(1.3), "costs 30 % more than sending everything"),
         (row(1.02), "if anything"),
         (row(1.0), "saves nothing: what it leaves out is paid for"),
-        (row(0.9, back=1.1), "costs more than that in fetching back"),
+        (row(0.9, back=1.1), "costs 10 % more than sending everything"),
         (row(1.0, tokens=1.0), "saves nothing on runs this short"),
         (row(1.0, tokens=1.0, peak=150_000), "saves nothing on these runs"),
-        (row(0.3, 1.0, bound=True), "the limit"),
+        (row(0.3, 1.0, bound=True), "saves 70 %: the best possible without hiding anything that was needed"),
     ],
 )
 def test_each_outcome_has_its_words(figures: dict[str, Any], words: str) -> None:
@@ -43,6 +44,13 @@ def test_the_careful_setting_is_recommended_unless_a_leaner_one_is_clearly_cheap
     assert recommend([careful, lean]) is lean
     assert recommend([careful, row(0.58, 0.94)]) is careful
     assert recommend([careful, row(0.40, 0.70)]) is careful
+
+
+def test_what_is_recommended_has_a_reason_with_the_figures_of_both() -> None:
+    careful, lean = row(0.60, 0.97), row(0.50, 0.94, name="auto-lean")
+    said = "it costs 50 % less than sending everything and shows 94 % of what was needed; "
+    assert reason_for(lean, [careful, lean]) == f"{said}`auto` with its defaults costs 40 % less and shows 97 %"
+    assert "no setting of ours that hides as little costs 5 % less" in reason_for(careful, [careful, lean])
 
 
 def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> None:

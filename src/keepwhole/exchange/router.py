@@ -151,7 +151,7 @@ class SessionRouter:
             identity,
             may_settle=self._settles,
             name_conversation=partial(self._name_conversation, scope),
-            log=routed.log if routed is not None and routed.session.settings.store_words else None,
+            log=routed.log if routed is not None and routed.session.settings.store_words == "on" else None,
             find_original=None if self._client_folders is None else self._client_folders.finder(headers),
         )
         return exchange.begin()

@@ -10,7 +10,7 @@ So a session in which something was forgotten verifies like any other.
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
 from keepwhole.canonical.entry import Request, Response
@@ -43,6 +43,16 @@ def plan_by_text(store: Store, session: str, text: str) -> Forgetting:
         raise UsageError(f"A string of fewer than {_SHORTEST} characters cannot be forgotten: too much has it.")
     needles = spellings_of(text)
     return _with_dependents(store, session, {row.seq for row in store.rows(session) if _has(store, row, needles, text)})
+
+
+def plan_by_shape(store: Store, session: str, has_shape: Callable[[str], bool]) -> Forgetting:
+    """Return the entries of a session with a text of a certain shape, such as a key, and those that rest on them."""
+    found: set[int] = set()
+    for row in store.rows(session):
+        texts = (row.header, *_texts(store, row, ""))
+        if any(has_shape(data.decode("utf-8", "replace")) for data in texts):
+            found.add(row.seq)
+    return _with_dependents(store, session, found)
 
 
 def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:

@@ -38,7 +38,7 @@ def verdict(row: Mapping[str, Any]) -> str:
         return "saves nothing: what it leaves out is paid for by what it rewrites and fetches back"
     saved = f"saves {_percent(1 - cost['value'])}"
     if row.get("bound"):
-        return f"{saved}: the best possible without hiding anything that was needed, by somebody who knows what will be"
+        return f"{saved}: the best possible without hiding anything that was needed"
     return saved + _unsure(cost) + _what_it_hides(row)
 
 

@@ -5,6 +5,7 @@ body in `{"body": base64}` pieces (of a forgotten entry only hashes, and no body
 "head": …}}`.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -31,9 +32,9 @@ UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 """The exceptions that reading a malformed record may raise."""
 
 
-def export_session(store: Store, info: SessionInfo) -> Iterator[bytes]:
-    """Yield the lines of a session's archive, newline included, in bounded memory."""
-    return archive_lines(store, info, tombstone_of(store, info.name))
+def export_session(store: Store, info: SessionInfo, withheld: frozenset[int] = frozenset()) -> Iterator[bytes]:
+    """Yield the lines of a session's archive, in bounded memory; of entries that are `withheld` only hashes."""
+    return archive_lines(store, info, tombstone_of(store, info.name), withheld=withheld)
 
 
 def archive_lines(
@@ -42,10 +43,12 @@ def archive_lines(
     after: Tombstone | None,
     up_to: tuple[int, bytes] | None = None,
     more: dict[str, Any] | None = None,
+    withheld: frozenset[int] = frozenset(),
 ) -> Iterator[bytes]:
     """Yield the lines of an archive that starts after a tombstone and ends with the entry of this number and hash.
 
-    `more` is added to the description of the session. Raises `Damaged` if that last entry is not reached.
+    `more` is added to the description of the session; entries that are `withheld` are written as if they had been
+    forgotten. Raises `Damaged` if that last entry is not reached.
     """
     head = after.chain if after else GENESIS
     about = {"name": info.name, "agent": info.agent, "workspace": info.workspace, "created_at": info.created_at}
@@ -61,6 +64,11 @@ def archive_lines(
         if is_forgotten:
             check_forgotten(row)
             yield line_of({"entry": {"forgotten": _left_of(row), "chain": row.chain.hex()}})
+            head, count = row.chain, count + 1
+            continue
+        if row.seq in withheld:
+            left = _left_of(row) | {"header": hashlib.sha256(row.header).hexdigest()}
+            yield line_of({"entry": {"forgotten": left, "chain": row.chain.hex()}})
             head, count = row.chain, count + 1
             continue
         entry = entry_of(row)

@@ -16,7 +16,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--steps", metavar="A-B", help="html and json: only these steps, counted from 1")
     parser.add_argument(
-        "--raw", action="store_true", help="html and json: leave in what looks like a key (default: masked)"
+        "--raw",
+        action="store_true",
+        help="leave in what looks like a key (default: masked; of an archive's entry that has one, only the hash)",
     )
 
 

@@ -79,7 +79,7 @@ def _imported(context: CommandContext, paths: Sequence[Path]) -> Iterator[tuple[
                     quota=settings.session_quota,
                     now=now,
                     random=os.urandom,
-                    with_words=settings.store_words,
+                    with_words=settings.store_words == "on",
                 )
                 yield imported, session_of(found)
 

@@ -12,10 +12,12 @@ from keepwhole.apps.cli import export_page, screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.apps.cli.session_list import describe_session
 from keepwhole.apps.kept_words import count_kept
+from keepwhole.apps.redaction import has_key_shape
 from keepwhole.canonical.entry import OWN_TOOLS, Result
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.record.arrival import CLIENT_CUT
+from keepwhole.record.forget import plan_by_shape
 from keepwhole.record.fork import purge_with_files
 from keepwhole.record.journal import origin_of
 from keepwhole.record.words_note import TOOL as WORDS
@@ -239,17 +241,24 @@ def export(args: argparse.Namespace) -> int:
     info = _session_of(args, context)
     if args.output is None and sys.stdout.isatty():
         raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
+    seqs = () if args.raw else plan_by_shape(context.store, info.name, has_key_shape).seqs
+    withheld: frozenset[int] = frozenset(seqs)
     with ExitStack() as stack:
         target = sys.stdout.buffer if args.output is None else stack.enter_context(_create_private_file(args.output))
         if args.format != "archive":
             target.write(export_page.export(context, info.name, args))
             return 0
         progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
-        for line in export_session(context.store, info):
+        for line in export_session(context.store, info, withheld):
             target.write(line)
             progress.step(len(line) * 3 // 4)
         target.flush()
     context.close()
+    if withheld:
+        screen.warn(
+            f"keepwhole: {len(withheld):,} of {info.entries:,} entries hold what looks like a key, or rest on one that "
+            "does: of these only hashes are exported. `--raw` exports everything."
+        )
     return 0
 
 

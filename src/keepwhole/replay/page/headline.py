@@ -84,9 +84,10 @@ def _savings_sentence(row: Part, everything: Part) -> Sequence[Inside]:
     cost, kept = all_in(row), in_context(row)
     if cost is None:
         return ()
-    words_of_cost = (" would have cost ", _figure(abs(1 - cost.value)), " less" if cost.value <= 1 else " more")
     money = _dollars_text(row, everything)
-    sentence = ("With ", tag("em", short(words(row, "name"), 40)), " the same runs", *words_of_cost, money)
+    compared = f"{'less' if cost.value <= 1 else 'more'}{money}"
+    words_of_cost = (" would have cost ", _figure(abs(1 - cost.value)), f" {compared}")
+    sentence = ("With ", tag("em", short(words(row, "name"), 40)), " the same runs", *words_of_cost)
     if kept is None:
         return (*sentence, ".")
     return (*sentence, ", with ", _figure(kept.value), " of what was needed later still in context.")
