@@ -1,0 +1,64 @@
+"""What people are told of plans, unknown models, undo and searches that are not through."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from keepwhole.apps.request_figures import Cost
+from keepwhole.apps.search_progress import Looked, index_all
+from keepwhole.apps.stated_cost import state_cost
+from keepwhole.models.profiles import Profile
+from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
+from keepwhole.session import Session
+from keepwhole.store.sqlite.store import SqliteStore
+from tests.apps.cli.cli import Cli
+
+LINES = "".join(f"row {number} of a long output\n" for number in range(3_000))
+
+
+def test_dollars_of_a_plan_are_said_to_be_at_list_price() -> None:
+    billed, plan = state_cost(Cost(9, 9, 0.2, 0.5)), state_cost(Cost(9, 9, 0.2, 0.5, by_plan=True))
+    assert (billed.as_dict["basis"], plan.as_dict["basis"]) == ("billed", "list price")
+    assert billed.sentence.startswith("paid ≈ $0.200")
+    assert plan.sentence.startswith("at list price")
+    assert billed.amounts == plan.amounts
+
+
+def test_a_request_that_the_window_could_not_hold_has_no_price_beyond_it() -> None:
+    profile, client = Profile("claude", window=10_000), UnmanagedClient()
+    client.send(ClientRequest(50_000, 0), profile)
+    assert client.cost == request_cost(profile, 10_000, 0)
+
+
+@pytest.mark.parametrize(("model", "known"), [("no-such-model", False), ("claude-sonnet-4-5", True)])
+def test_the_window_of_an_unknown_model_is_reported_as_a_guess(tmp_path: Path, model: str, known: bool) -> None:
+    cli = Cli(tmp_path)
+    cli("keep", "--session", "s", "--tool", "bash", input=b"text")
+    told = cli.json("status", "--session", "s", "--model", model)
+    assert (told["window_is_known"], told["counted"]) == (known, "results")
+    said = cli("status", "--session", "s", "--model", model).stdout.decode()
+    assert (f"model `{model}` is unknown" in said) is not known
+
+
+def test_undo_states_the_difference_and_the_second_one_changes_nothing(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    cli("keep", "--session", "s", "--tool", "bash", input=LINES.encode())
+    name = cli.json("artifacts", "list", "--session", "s")[0]["id"]
+    first, second = (cli.json("undo", name, "--session", "s") for _ in range(2))
+    assert first["changed"]
+    assert 0 < first["tokens"] < first["whole"]
+    assert (second["changed"], second["tokens"], second["whole"]) == (False, 0, first["whole"])
+
+
+def test_everything_is_indexed_before_a_search_is_through_and_progress_is_told(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path))
+    session = Session("s", store=store)
+    for number in range(3):
+        session.keep("bash", {}, f"{LINES}needle-{number}")
+    told: list[Looked] = []
+    index_all(store, "s", told.append)
+    assert store.passages("s", until=0.0).is_all
+    assert all(one.looked <= one.total == 3 for one in told)
+    assert re.match(r"Searched 1 of 3 results so far", Looked(1, 3).words)
+    store.close()
