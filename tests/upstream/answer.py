@@ -16,6 +16,9 @@ Then: TypeAlias = Literal["close", "reset", "stall"]
 _KINDS = {429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
 
 
+_STATUSES = {429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}
+
+
 class Answer(NamedTuple):
     """An answer to one request."""
 
@@ -40,6 +43,9 @@ class Answer(NamedTuple):
 
 def refusal(dialect: Dialect, status: int, message: str, code: str | None = None, param: str | None = None) -> Answer:
     """An error as this dialect's provider writes it."""
+    if dialect == "gemini":
+        own = {"error": {"code": status, "message": message, "status": _STATUSES.get(status, "INVALID_ARGUMENT")}}
+        return Answer(status=status, body=json.dumps(own).encode(), headers=(("content-type", "application/json"),))
     kind = _KINDS.get(status, "invalid_request_error")
     error: Json = {"type": kind, "message": message}
     body = {"type": "error", "error": error} if dialect == "anthropic" else {"error": {**error, "code": code}}
@@ -70,6 +76,8 @@ def _events(answer: Answer, dialect: Dialect, number: int, usage: Json | None) -
     error: Json = {"type": "overloaded_error", "message": "Overloaded"}
     if dialect == "openai_chat":
         yield event("", {"error": error})
+    elif dialect == "gemini":
+        yield event("", {"error": {"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}})
     elif dialect == "anthropic":
         yield event("error", {"type": "error", "error": error})
     else:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.upstream.gemini_rules import gemini_complaint
 from tests.upstream.pictures import wrong_picture
 from tests.upstream.spelling import Json, Thinking
 
@@ -17,6 +18,8 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 def complaint(body: Json) -> str:
     """What a provider would refuse of a request; nothing if it would take it."""
+    if "contents" in body:
+        return gemini_complaint(body)
     wrong = wrong_picture(body)
     if wrong:
         return wrong

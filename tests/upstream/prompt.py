@@ -41,6 +41,9 @@ def blocks_of(body: Json) -> list[Block]:
         found.append(_block("system", part))
     # Another choice of tools or of thinking makes another prompt of the messages, not of what stands before them.
     choice = json.dumps([body.get(key) for key in ("tool_choice", "thinking")])
+    if "contents" in body:
+        found += [_block("system", part) for part in (body.get("systemInstruction") or {}).get("parts", ())]
+        return found + [_block(message["role"], part) for message in body["contents"] for part in message["parts"]]
     messages = body["messages"] if "messages" in body else _items(body["input"])
     for number, message in enumerate(messages):
         found += _message(f"{number} {choice if number == 0 else ''}", message)

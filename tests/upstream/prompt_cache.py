@@ -6,10 +6,10 @@ the cache or the window. Written from the providers' pages, without our code, so
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from tests.upstream.prompt import BYTES, Block, blocks_of
-from tests.upstream.spelling import Json, responses_usage
+from tests.upstream.spelling import Dialect, Json, gemini_usage, responses_usage
 
 MOST_MARKERS = 4
 LOOK_BACK = 20
@@ -218,15 +218,26 @@ class ChatPrefixes(Prefixes):
         return {**sums, "prompt_tokens_details": {"cached_tokens": bill.read}}
 
 
-TILLS: dict[Literal["anthropic", "openai_chat", "openai_responses"], type[Breakpoints] | type[Prefixes]] = {
+class GeminiPrefixes(Prefixes):
+    """The same, as Gemini caches by itself and tells it."""
+
+    def usage(self, bill: Bill, made: int) -> Json:
+        """As Gemini tells it."""
+        return gemini_usage(bill.tokens, made, bill.read)
+
+
+TILLS: dict[Dialect, type[Breakpoints] | type[Prefixes]] = {
     "anthropic": Breakpoints,
     "openai_chat": ChatPrefixes,
     "openai_responses": Prefixes,
+    "gemini": GeminiPrefixes,
 }
 
 
 def _too_long(body: Json, total: int, window: int) -> Refused:
     code = "context_length_exceeded"
+    if "contents" in body:
+        return Refused(f"The input token count ({total}) exceeds the maximum number of tokens allowed ({window}).")
     if "messages" not in body:
         words = "Your input exceeds the context window of this model. Please adjust your input and try again."
         return Refused(words, code, "input")

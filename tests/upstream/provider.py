@@ -21,7 +21,7 @@ Line = list[Part] | httpx2.Response | Callable[[Json], "list[Part] | httpx2.Resp
 
 
 class Provider:
-    """An upstream of three dialects."""
+    """An upstream of four dialects."""
 
     def __init__(self, script: list[Line], packed: bool = False) -> None:
         self.script = list(script)
@@ -51,6 +51,8 @@ class Provider:
         path = request.url.path
         if path.endswith("count_tokens"):
             return httpx2.Response(200, json={"input_tokens": len(request.content) // 4})
+        if path.endswith(":countTokens"):
+            return httpx2.Response(200, json={"totalTokens": len(request.content) // 4})
         wrong = complaint(body)
         if wrong:
             return httpx2.Response(400, json={"type": "error", "error": {"type": "invalid", "message": wrong}})
@@ -60,7 +62,7 @@ class Provider:
             return said
         self.calls += 1
         whole, events = SPELLINGS[dialect_of(path) or "anthropic"]
-        if body.get("stream"):
+        if body.get("stream") or path.endswith(":streamGenerateContent"):
             return httpx2.Response(
                 200, headers={"content-type": "text/event-stream"}, stream=_Body(events(said, self.calls, None), self)
             )

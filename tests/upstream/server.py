@@ -98,7 +98,7 @@ class Upstream:
             answer = self._aside(asked, path)
             return await _Sending(answer, reader, writer).whole([answer.body or b""], asked.method == "HEAD")
         body = asked.body
-        streamed = bool(body.get("stream"))
+        streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
         answer, usage = self._answer(body, dialect)
         self.answers += answer.status == 200
         pieces = written(answer, dialect, streamed, self.answers, usage)
@@ -115,6 +115,9 @@ class Upstream:
         if asked.method == "POST" and path.endswith(("/count_tokens", "/input_tokens")):
             count = self._till.count(asked.body) if self._till else len(asked.data) // 4
             return Answer(body=json.dumps({"input_tokens": count}).encode(), headers=kind)
+        if asked.method == "POST" and path.endswith(":countTokens"):
+            count = self._till.count(asked.body) if self._till else len(asked.data) // 4
+            return Answer(body=json.dumps({"totalTokens": count}).encode(), headers=kind)
         return Answer(status=404, body=b"{}", headers=kind)
 
     def _answer(self, body: Json, dialect: Dialect) -> tuple[Answer, Json | None]:

@@ -1,4 +1,4 @@
-"""How providers of three dialects spell answers, whole and streamed, in the shapes of the SDKs' own types.
+"""How providers of four dialects spell answers, whole and streamed, in the shapes of the SDKs' own types.
 
 Owns: the parts of an answer, and the bytes they become. Must not know: HTTP.
 """
@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
-Dialect: TypeAlias = Literal["anthropic", "openai_chat", "openai_responses"]
+Dialect: TypeAlias = Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
 ENDS: dict[str, Dialect] = {
     "/messages": "anthropic",
     "/chat/completions": "openai_chat",
     "/responses": "openai_responses",
+    ":generateContent": "gemini",
+    ":streamGenerateContent": "gemini",
 }
 """How the paths of each dialect end."""
 
@@ -255,8 +257,61 @@ def _item_events(at: int, item: Json) -> Iterator[Json]:
     yield {"type": "response.output_item.done", "output_index": at, "item": item}
 
 
+def gemini_signature(call: Json) -> str:
+    """What Gemini signs a call with, so that it knows its own call again."""
+    return "sig_" + hashlib.sha256(json.dumps([call["name"], call.get("args")], sort_keys=True).encode()).hexdigest()
+
+
+def _gemini_parts(said: list[Part]) -> list[Json]:
+    """Calls have an id only where one is given; the first call of an answer is signed if the model thought before."""
+    parts: list[Json] = []
+    is_signed = any(isinstance(part, Thinking) for part in said)
+    for part in said:
+        if isinstance(part, Thinking):
+            parts.append({"text": part.thought, "thought": True})
+        elif isinstance(part, Text):
+            parts.append({"text": part.text})
+        else:
+            assert isinstance(part, Tool)
+            call = {"name": part.name, "args": part.arguments, **({"id": part.call_id} if part.call_id else {})}
+            parts.append({"functionCall": call, **({"thoughtSignature": gemini_signature(call)} if is_signed else {})})
+            is_signed = False
+    return parts
+
+
+def _gemini(said: list[Part], number: int, usage: Json | None = None) -> Json:
+    content = {"role": "model", "parts": _gemini_parts(said)}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": usage or gemini_usage(100 * number, 5),
+        "modelVersion": "gemini-2.5-pro",
+        "responseId": f"resp{number}",
+    }
+
+
+def gemini_usage(taken: int, made: int, cached: int = 0) -> Json:
+    """Counts as Gemini tells them: one that is zero is left out."""
+    counts = {"promptTokenCount": taken, "candidatesTokenCount": made, "totalTokenCount": taken + made}
+    return {**counts, **({"cachedContentTokenCount": cached} if cached else {})}
+
+
+def _gemini_events(said: list[Part], number: int, usage: Json | None = None) -> Iterator[bytes]:
+    """A chunk for each piece; the last one has the reason, and the last piece too."""
+    whole = _gemini(said, number, usage)
+    pieces: list[Json] = []
+    for part in whole["candidates"][0]["content"]["parts"]:
+        text = part.get("text", "")
+        pieces += [{**part, "text": one} for one in (text[:3], text[3:]) if one] if text else [part]
+    for piece in pieces[:-1]:
+        candidate = {"content": {"role": "model", "parts": [piece]}, "index": 0}
+        yield event("", {**whole, "candidates": [candidate]})
+    candidate = {"content": {"role": "model", "parts": pieces[-1:]}, "finishReason": "STOP", "index": 0}
+    yield event("", {**whole, "candidates": [candidate]})
+
+
 SPELLINGS: dict[Dialect, Spelling] = {
     "anthropic": Spelling(_anthropic, _anthropic_events),
     "openai_chat": Spelling(_chat, _chat_events),
     "openai_responses": Spelling(_responses, _responses_events),
+    "gemini": Spelling(_gemini, _gemini_events),
 }

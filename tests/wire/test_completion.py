@@ -7,7 +7,7 @@ from keepwhole.wire.dialects import DIALECTS
 from tests.upstream.answer import Answer, written
 from tests.upstream.spelling import Text
 
-SAID = [Text("data: [DONE] event: message_stop event: response.completed")]
+SAID = [Text('data: [DONE] event: message_stop event: response.completed "finishReason": "STOP"')]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)

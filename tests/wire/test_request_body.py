@@ -421,7 +421,7 @@ def test_a_request_cut_off_or_garbled_is_understood_only_if_it_is_json(
 def test_values_in_front_of_a_list_leave_every_other_byte() -> None:
     data = b'{"tools" : [ {"name":"a"}], "x":1E5, "messages":[]}'
     assert (
-        reading(data).in_front("tools", [{"n": 1}, "é"]).data
+        reading(data).in_front(("tools",), [{"n": 1}, "é"]).data
         == b'{"tools" : [{"n": 1}, "\\u00e9",  {"name":"a"}], "x":1E5, "messages":[]}'
     )
 
@@ -430,7 +430,7 @@ def test_values_in_front_of_a_list_leave_every_other_byte() -> None:
 def test_a_request_with_values_in_front_is_the_one_that_its_bytes_are(tools_last: bool) -> None:
     tools, messages = b'"tools":[{"name":"a"}]', '"messages": [{"c":"é"},\n {"c": "b"}]'.encode()
     parts = [messages, b'"x": 1', tools] if tools_last else [tools, b'"x": 1', messages]
-    new = reading(b"{" + b", ".join(parts) + b"}").in_front("tools", [{"n": "ü"}, {"n": 2}])
+    new = reading(b"{" + b", ".join(parts) + b"}").in_front(("tools",), [{"n": "ü"}, {"n": 2}])
     again = reading(new.data)
     for name in ("fields", "spans", "messages", "starts", "stops", "key"):
         assert getattr(new, name) == getattr(again, name), name

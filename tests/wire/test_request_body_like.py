@@ -87,7 +87,7 @@ def test_edits_are_made_at_the_same_places_whatever_was_found_before(
     edits = {index: [(("content", 1, "content"), text)] for index, text in wanted}
     first = read_request(data(many))
     assert first is not None
-    first.in_front("tools", [{"name": "b"}]).splice(edits)
+    first.in_front(("tools",), [{"name": "b"}]).splice(edits)
     for count in (many, many + 3):
         plain, like = read_request(data(count)), read_request(data(count), first.remembered())
         assert plain is not None

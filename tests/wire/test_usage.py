@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.dialects import ANTHROPIC, DIALECTS, OPENAI_CHAT, OPENAI_RESPONSES
+from keepwhole.wire.dialects import ANTHROPIC, DIALECTS, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES
 from keepwhole.wire.usage import Usage
 
 CLAUDE = {
@@ -54,12 +54,26 @@ def test_responses_tell_the_same_by_other_names() -> None:
     assert OPENAI_RESPONSES.usage_of(data, streamed=False) == Usage(2_000, 1_920, 0, 5)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES], ids=repr)
 def test_a_provider_that_says_nothing_of_a_cache_is_not_one_that_missed(dialect: Dialect) -> None:
     name = "prompt_tokens" if dialect is OPENAI_CHAT else "input_tokens"
     found = dialect.usage_of(json.dumps({"usage": {name: 12}}).encode(), streamed=False)
     assert found is not None
     assert not found.says_cached
+
+
+@pytest.mark.parametrize("spelled", ["whole", "events", "array"])
+def test_gemini_leaves_out_a_count_that_is_zero_and_counts_thoughts_as_output(spelled: str) -> None:
+    counts = {"promptTokenCount": 2_000, "candidatesTokenCount": 5, "thoughtsTokenCount": 7}
+    for cached, expected in (({}, 0), ({"cachedContentTokenCount": 1_500}, 1_500)):
+        body = {"candidates": [], "usageMetadata": {**counts, **cached}}
+        first = {"candidates": [], "usageMetadata": {"promptTokenCount": 1}}
+        data = {
+            "whole": json.dumps(body).encode(),
+            "events": events(first, body).replace(b"\n", b"\r\n"),
+            "array": json.dumps([first, body]).encode(),
+        }[spelled]
+        assert GEMINI.usage_of(data, streamed=spelled != "whole") == Usage(2_000, expected, 0, 12)
 
 
 @pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n"])

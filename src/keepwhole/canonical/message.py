@@ -5,7 +5,7 @@ Must not know: how a provider spells a message (`wire`), steps and turns (`polic
 """
 
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from keepwhole.canonical.media import Media
@@ -81,6 +81,8 @@ class ResultText(NamedTuple):
     """The same behind the text."""
     exit_code: int | None = None
     """How the command ended, where what the client put there says it."""
+    spell: Callable[[str], Any] | None = None
+    """Makes what is put at the path to show a text; None where that is the text itself."""
 
     @property
     def identity(self) -> Identity:
@@ -107,6 +109,8 @@ class ResultText(NamedTuple):
 
     def replacement(self, text: str) -> Any:
         """What is put at its path to show `text` in its place."""
+        if self.spell is not None:
+            return self.spell(self.around(text))
         if self.media is None or not self.media.text_part:
             return self.around(text)
         return {**self.media.text_part, "text": text}

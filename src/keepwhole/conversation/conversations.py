@@ -95,7 +95,7 @@ class Conversations:
         if mode == "off" or (request is None and _is_bytes(given)):
             unchanged = given.data if isinstance(given, RequestBody) else given
             return Projection(messages=unchanged, edits=(), account=Account(policy=chosen.name, mode=mode))
-        messages = _as_list(given) if request is None else request.messages
+        messages = _with_call_ids(_as_list(given)) if request is None else request.messages
         model = model or (request.model if request is not None else None)
         is_continued = request is not None and continues(request)
         view = View(messages, chosen, view_mode, request, model, is_continued)
@@ -104,7 +104,8 @@ class Conversations:
             view = self._with_lost_results(view._replace(shortfall=self.billing.shortfall))
             situation = self._situation(view)
             branch = self._bring_up(view, mode, situation, is_read)
-            edited = edit(branch, view) if mode != "shadow" else request.data if request is not None else list(messages)
+            edited: Any = edit(branch, view) if mode != "shadow" else request.data if request is not None else messages
+            edited = _without_made_ids(edited) if request is None else edited
             edits = branch.edits() if explained else ()
             account = branch.account(chosen, situation, explained)
         return Projection(messages=edited, edits=edits, account=account)
@@ -152,7 +153,7 @@ class Conversations:
         cleared, emptied or dropped."""
         with self._lock:
             self.journal.catch_up()
-            return hydrated(list(messages), self.journal)
+            return _without_made_ids(hydrated(_with_call_ids(list(messages)), self.journal))
 
     def show_whole(self, any_id: str, rule: Literal["undo", "pin"]) -> int:
         """Show a result whole from now on, whatever policies say; return the tokens it takes."""
@@ -277,6 +278,20 @@ def _as_list(given: Any) -> list[Any]:
         kind = type(cast("object", given)).__name__
         raise UsageError(f"Give a list of messages or the bytes of a request; this is `{kind}`.")
     return list(cast("Iterable[Any]", given))
+
+
+def _with_call_ids(messages: list[Any]) -> list[Any]:
+    """The messages with ids of their calls, where their dialect may leave them out."""
+    dialect = dialects.dialect_of(messages)
+    return messages if dialect is None or dialect.needs_call_id else list(dialect.with_call_ids(messages))
+
+
+def _without_made_ids(messages: list[Any]) -> list[Any]:
+    """The messages as they are sent: a new list."""
+    dialect = dialects.dialect_of(messages)
+    if dialect is None or dialect.needs_call_id:
+        return list(messages)
+    return [dialect.without_made_ids(message) for message in messages]
 
 
 def _is_bytes(given: Any) -> bool:

@@ -183,7 +183,7 @@ class Exchange:
         return works_on_files(self.dialect.tool_names(request.fields)) or len(request.text) - behind >= _FEW_CHARS
 
     def _with_tools(self, request: RequestBody, tools: list[Json]) -> RequestBody:
-        return request.in_front(self.dialect.tools_fields[0], tools)
+        return request.in_front(self.dialect.tools_path(request.fields), tools)
 
     # What goes out
 
@@ -303,14 +303,16 @@ class Exchange:
             return data
 
     def _read_answer(self, data: bytes) -> bytes | None:
-        body = fields_of(json.loads(data)) if self.offers and data[:1] == b"{" else {}
+        answer: object = json.loads(data) if self.offers and data[:1] in (b"{", b"[") else {}
+        body = self.dialect.answer_body(answer)
         reply = self.dialect.read_reply(body, NAMES)
         if not reply.calls and not self.count:
             return data
         self._note_usage(self.count, self.dialect.usage_in(body))
         if self._needs_another_round(reply, (body.get("id"), body.get("id"))):
             return None
-        return json.dumps(self.dialect.joined_reply(body, self._shown, NAMES)).encode()
+        joined = self.dialect.joined_reply(body, self._shown, NAMES)
+        return json.dumps([joined] if isinstance(answer, list) else joined).encode()
 
     def feed_chunk(self, data: bytes) -> bytes:
         """Return what the client gets of a piece of a streamed response."""
@@ -433,7 +435,7 @@ class Exchange:
     def _answer(self, call: Json) -> Json:
         parsed = parse_call(call)
         if self.count + 1 >= MOST_ROUNDS:
-            return self.dialect.result_block(parsed.call_id, _ENOUGH, is_error=True)
+            return self.dialect.result_block(parsed.call_id, _ENOUGH, is_error=True, tool=parsed.name)
         started = time.time_ns()
         answer = self._session.answer(call) or {}
         self.recalls.append(AnsweredRecall(parsed.name, parsed.call_id or "", started, time.time_ns()))
@@ -449,8 +451,10 @@ class Exchange:
     def _record_rounds(self, beside: list[Json], names: tuple[object, object]) -> None:
         if not self.count and not beside:
             return
-        shown = self.dialect.shown_messages(self._shown)
-        rounds = self._rounds or self._name_conversation([*self.dialect.messages_of(self._request), *shown])
+        sent = self.dialect.messages_of(self._request)
+        named = self.dialect.with_call_ids([*sent, *self.dialect.shown_messages(self._shown)])
+        shown = named[len(sent) :]
+        rounds = self._rounds or self._name_conversation([*named])
         response, last = (name if isinstance(name, str) else "" for name in names)
         if rounds is not None:
             said = self._without_secrets(self._said)

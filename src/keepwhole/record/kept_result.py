@@ -28,6 +28,7 @@ class KeptResult(TruncationResult):
 
     call_id: str | None = None
     is_error: bool = False
+    tool: str = ""
 
     def block(self, dialect: str) -> dict[str, Any]:
         """Return the message or block that answers the call in this dialect."""
@@ -36,13 +37,13 @@ class KeptResult(TruncationResult):
         found = dialect_named(dialect)
         if self.call_id is None and found.needs_call_id:
             raise UsageError("A result block names the call it answers. Give `keep` the call, or its `call_id`.")
-        return found.result_block(self.call_id, self.content, self.is_error)
+        return found.result_block(self.call_id, self.content, self.is_error, tool=self.tool)
 
 
 def as_kept(view: TruncationResult, result: Result) -> KeptResult:
     """A view of a result on record, with the ids that a result block needs."""
     fields: dict[str, Any] = {**vars(view), "trace_id": result.trace_id}
-    return KeptResult(**fields, call_id=result.call_id, is_error=result.is_error)
+    return KeptResult(**fields, call_id=result.call_id, is_error=result.is_error, tool=result.tool)
 
 
 def artifact_of(result: Result, reader: BodyReader, link: RecallLink | None = None) -> Artifact:

@@ -171,7 +171,7 @@ class SessionReader:
             answer = RecallAnswer(showable(error.for_model), is_error=True)
         media = answer.media if answer.media and answer.media.media_type in parsed.dialect.shown_types else None
         content = answer.content if media is None else answer.beside_media
-        return parsed.dialect.result_block(parsed.call_id, content, answer.is_error, media)
+        return parsed.dialect.result_block(parsed.call_id, content, answer.is_error, media, parsed.name)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> "RecallAnswer":
         """What a recall tool answers. Never raises for what a model wrote."""

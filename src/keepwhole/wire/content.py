@@ -12,7 +12,7 @@ from keepwhole.canonical.message import Message, Path, ResultText, Role
 from keepwhole.models.media_tokens import FLAT_TOKENS, media_tokens
 from keepwhole.models.tokens import estimate
 from keepwhole.wire.fields import Json, Wire, fields_of, kind_of_part, parts_of, text_of
-from keepwhole.wire.media import glance, read_media
+from keepwhole.wire.media import glance, inline_data, read_media
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -28,8 +28,9 @@ _IMAGES = ("image", "image_url", "input_image", "image_file", "image_generation_
 _FILES = ("document", "file", "input_file", "input_audio", "audio", "video_url", "container_upload")
 _MEDIA = frozenset((*_IMAGES, *_FILES))
 _SEALED = ("data", "file_data", "signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "fingerprint")
+_SIGNED = ("thoughtSignature", "thought_signature")
 _MARKS = ("type", "id", "call_id", "tool_use_id", "file_id", "status", "caller", "cache_control")
-_OPAQUE = frozenset((*_SEALED, *_MARKS))
+_OPAQUE = frozenset((*_SEALED, *_SIGNED, *_MARKS))
 """Keys whose values are no text for a model, or cannot be read."""
 _MOST_VALUES = 20_000
 """Where sizing stops, so that a value that contains itself ends too."""
@@ -130,7 +131,7 @@ def decode_plain(message: Json) -> Message:
 def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[ResultText, ...], int]:
     """The texts, images and documents of a result whose content is at `path`, and the tokens of its other parts."""
     if isinstance(content, str):
-        return (build(ResultText, (call_id, path, content, is_error, None, "", "", None)),), 0
+        return (build(ResultText, (call_id, path, content, is_error, None, "", "", None, None)),), 0
     found: list[ResultText] = []
     other = 0
     for at, part in enumerate(parts_of(content)):
@@ -185,7 +186,7 @@ def size_of(value: object) -> int:
 
 def _sized(fields: Json, waiting: list[Any]) -> int:
     """The tokens of an image; for anything else 0, and the values that can be read are added to `waiting`."""
-    if kind_of_part(fields) not in _MEDIA:
+    if kind_of_part(fields) not in _MEDIA and inline_data(fields) is None:
         waiting += [value for key, value in fields.items() if key not in _OPAQUE]
         return 0
     source = fields_of(fields.get("source"))

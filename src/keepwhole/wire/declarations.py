@@ -30,7 +30,14 @@ class Declaration(NamedTuple):
 def declarations_in(fields: Json) -> list[Declaration]:
     """Return the tools in the fields of a request, in order."""
     names = dict.fromkeys(name for dialect in dialects.TABLE.dialects for name in dialect.tools_fields)
-    return [_declaration(fields_of(tool)) for name in names for tool in parts_of(fields.get(name))]
+    tools = [fields_of(tool) for name in names for tool in parts_of(fields.get(name))]
+    return [_declaration(one) for tool in tools for one in _functions(tool) or (tool,)]
+
+
+def _functions(tool: Json) -> list[Json]:
+    """The functions of a Gemini tool, which declares several."""
+    declared = tool.get("functionDeclarations") or tool.get("function_declarations")
+    return [fields_of(one) for one in parts_of(declared)]
 
 
 def server_of(tool: str) -> str:

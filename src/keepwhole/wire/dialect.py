@@ -142,10 +142,10 @@ class ToolDialect(Protocol):
 
     @abstractmethod
     def result_block(
-        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None, tool: str = ""
     ) -> Json:
         """The message, item or block that gives `content` back to the model, and an image or document behind it, where
-        that is of a type in `shown_types`."""
+        that is of a type in `shown_types`; `tool` is the name of the tool that was called."""
 
     @abstractmethod
     def media_part(self, media: MediaBytes) -> Json:
@@ -175,7 +175,7 @@ class Dialect(ToolDialect, Protocol):
     takes_text: bool
     """Whether that field may be one text instead, which the user says."""
     tools_fields: tuple[str, ...]
-    """The fields with tools; those that Keepwhole offers go into the first."""
+    """The fields with tools."""
     prompt_fields: tuple[str, ...]
     """The fields beside the messages that the model reads, in the order of the prompt."""
     answer_limit_fields: tuple[str, ...]
@@ -338,7 +338,23 @@ class Dialect(ToolDialect, Protocol):
     def logged_answer(self, response: Json) -> list[Any]:
         """The messages or items in a logged response."""
 
-    # What is the same for all
+    # What is the same for all, or for all but one
+
+    def with_call_ids(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """The messages with an id for each call and result; the same where a dialect always has them."""
+        return messages
+
+    def without_made_ids(self, message: Any) -> Any:
+        """A message as it is written, without ids that `with_call_ids` made."""
+        return message
+
+    def tools_path(self, fields: Json) -> Path:
+        """The list in a request to which Keepwhole's tools are added."""
+        return (self.tools_fields[0],)
+
+    def answer_body(self, answer: object) -> Json:
+        """The body of a response that came at once, given its JSON."""
+        return fields_of(answer)
 
     def is_broken(self, messages: Sequence[Wire]) -> bool:
         """Whether `repair` would change something; False where the messages cannot be understood."""

@@ -14,6 +14,7 @@ from keepwhole.errors import UsageError
 from keepwhole.wire.anthropic.dialect import ANTHROPIC
 from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
 from keepwhole.wire.dialect import Dialect, PathKind, ToolDialect
+from keepwhole.wire.gemini.dialect import GEMINI
 from keepwhole.wire.mcp import MCP
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
 from keepwhole.wire.openai_responses.dialect import OPENAI_RESPONSES
@@ -26,6 +27,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ANTHROPIC,
     OPENAI_CHAT,
     OPENAI_RESPONSES,
+    GEMINI,
 )
 """The dialects of conversations. Where two could read a message, the first one does."""
 TOOL_DIALECTS: tuple[ToolDialect, ...] = (MCP,)
@@ -76,6 +78,8 @@ class Table:
         self.decoders = tuple(dialect.decode for dialect in dialects)
         self.messages_fields = {dialect.messages_field: dialect.takes_text for dialect in dialects}
         """The names that a list of messages has in requests, and whether it may be one text."""
+        self.makes_ids = {dialect.messages_field: dialect for dialect in dialects if not dialect.needs_call_id}
+        """The dialects whose calls and results may have no ids, by the name of their list of messages."""
         self.prompt_fields = _union(dialect.prompt_fields for dialect in dialects)
         """The fields beside the messages that a model reads."""
         self.answer_limit_fields = _union(dialect.answer_limit_fields for dialect in dialects)

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.clients.table import CLIENTS
 from keepwhole.wire import dialects
-from keepwhole.wire.content import contents, fields_of, text_of
+from keepwhole.wire.content import contents, fields_of, parts_of, text_of
 from keepwhole.wire.dialects import Endpoint, decode_message
 from keepwhole.wire.request_body import RequestBody
 
@@ -210,7 +210,8 @@ def _kind(metadata: object) -> str:
 def _last_words(request: RequestBody) -> str:
     """The last text in the last message of the user."""
     users = (fields for each in reversed(request.messages) if (fields := fields_of(each)).get("role") == "user")
-    blocks: list[Any] = contents(next(users, {"content": request.fields.get(request.key)}))
+    newest = next(users, {"content": request.fields.get(request.key)})
+    blocks: list[Any] = contents(newest) or parts_of(newest.get("parts"))
     return next((text for block in reversed(blocks) if (text := text_of(fields_of(block).get("text")))), "")
 
 

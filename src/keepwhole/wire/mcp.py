@@ -29,7 +29,7 @@ class McpDialect(ToolDialect):
         return ToolCall(name=name, arguments=field_of(call, "arguments"), call_id=field_of(call, "id"), dialect=self)
 
     def result_block(
-        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None, tool: str = ""
     ) -> Json:
         """The result of `tools/call`; the protocol itself says which call it answers."""
         shown = [] if media is None else [self.media_part(media)]

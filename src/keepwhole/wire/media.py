@@ -12,6 +12,7 @@ Must not know: which message a part is in, what becomes of it. Nothing here rais
                 {"type": "input_file", "file_data": "JVBER…"}, or a `file_url`, or a `file_id`
     MCP         {"type": "image", "data": "iVBOR…", "mimeType": "image/png"}, `audio` alike
                 {"type": "resource", "resource": {"uri": "…", "mimeType": "application/pdf", "blob": "JVBER…"}}
+    Gemini      {"inlineData": {"mimeType": "image/png", "data": "iVBOR…"}}, or `fileData` with a `fileUri`
     LangChain   {"type": "image", "base64": "iVBOR…", "mime_type": "image/png"}, or a `url`, or a `file_id`;
                 `file` and `audio` alike
 
@@ -37,6 +38,7 @@ _UNKNOWN: dict[MediaKind, str] = {"image": "image/unknown", "audio": "audio/unkn
 """Media types of bytes that neither they nor whoever sent them name."""
 _TEXT_KINDS = {"input_image": "input_text", "input_file": "input_text"}
 """The type of the text part that may take its place, where it is not `text`."""
+_INLINE = ("inlineData", "inline_data", "fileData", "file_data")
 _MARKER = "cache_control"
 IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 """The images that all providers take."""
@@ -58,9 +60,31 @@ class _Content(NamedTuple):
     """Where the base64 is in the part."""
 
 
+def inline_data(part: Json) -> tuple[str, Json] | None:
+    """The media of a Gemini part, with the name that they have there; None for any other part."""
+    for name in _INLINE:
+        inside = fields_of(part.get(name))
+        if inside.get("mimeType") or inside.get("mime_type") or "fileUri" in inside or "file_uri" in inside:
+            return name, inside
+    return None
+
+
+def _kind_of(part: Json) -> MediaKind | None:
+    kind = _KINDS.get(kind_of_part(part))
+    found = inline_data(part) if kind is None and "type" not in part else None
+    if found is None:
+        return kind
+    first = _declared(found[1]).partition("/")[0]
+    return "image" if first == "image" else "audio" if first == "audio" else "document"
+
+
+def _declared(inner: Json) -> str:
+    return text_of(inner.get("mimeType")) or text_of(inner.get("mime_type"))
+
+
 def read_media(part: Json) -> MediaPart | None:
     """The image, document or audio that a part is; None for anything else, and for one that cannot be read."""
-    kind = _KINDS.get(kind_of_part(part))
+    kind = _kind_of(part)
     if kind is None:
         return None
     found = _content(part)
@@ -75,7 +99,7 @@ def read_media(part: Json) -> MediaPart | None:
 
 def glance(part: Json) -> MediaPart | None:
     """The same for a part that is only counted: of its bytes no more than the first are looked at."""
-    kind = _KINDS.get(kind_of_part(part))
+    kind = _kind_of(part)
     if kind is None:
         return None
     found = _content(part)
@@ -109,10 +133,12 @@ def _content(part: Json) -> _Content:
     source = fields_of(part.get("source"))
     if source:
         return _of_source(source)
+    if (found := inline_data(part)) is not None and "type" not in part:
+        return _of_inline(*found)
     inside = ((fields_of(part.get(name)), (name,)) for name in ("image_url", "input_audio", "file", "resource"))
     inner, path = next(((fields, at) for fields, at in inside if fields), (part, ()))
     detail = text_of(inner.get("detail"))
-    declared = text_of(inner.get("mimeType")) or text_of(inner.get("mime_type")) or _audio_type(inner)
+    declared = _declared(inner) or _audio_type(inner)
     url, key = _first_text(inner, ("url", "image_url", "file_data", "file_url"))
     if url.startswith("data:"):
         declared, is_base64, _ = url[5:205].partition(";base64,")
@@ -136,6 +162,12 @@ def _of_source(source: Json) -> _Content:
     return _Content(url=text_of(source.get("url")), file_id=text_of(source.get("file_id")))
 
 
+def _of_inline(name: str, inner: Json) -> _Content:
+    """Gemini's `inlineData` and `fileData`; an object of its SDK has bytes in place of base64, and is not read."""
+    place, _ = _first_text(inner, ("fileUri", "file_uri"))
+    return _Content(text_of(inner.get("data")), _declared(inner), url=place, at=(name, "data"))
+
+
 def _audio_type(inner: Json) -> str:
     name = text_of(inner.get("format"))
     return f"audio/{name}" if name.isalnum() else ""
@@ -143,5 +175,7 @@ def _audio_type(inner: Json) -> str:
 
 def _text_part(part: Json) -> Json:
     """The part in which a line of text takes its place, without that text; a cache marker stays where it was."""
+    if "type" not in part:
+        return {"text": ""}
     kept = {_MARKER: part[_MARKER]} if _MARKER in part else {}
     return {"type": _TEXT_KINDS.get(kind_of_part(part), "text"), "text": "", **kept}

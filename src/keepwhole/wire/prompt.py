@@ -25,6 +25,7 @@ _EXPLICIT = ("tool_choice", "thinking")
 """Fields that change the prompt from its beginning on where it is cached at breakpoints."""
 _TEXT = frozenset(("type", "text", NAME))
 _BRANCHES = 8
+_BYTES = ("base64", '"file_data"', '"input_audio"', '"inlineData"', '"inline_data"')
 _SHORT = 1_000
 """Characters of a message that has no image in it worth counting."""
 
@@ -105,7 +106,7 @@ def _element(text: str, seen: str, blocks: int, message: Any) -> _Element:
 
 def _has_bytes(text: str) -> bool:
     """Whether images or documents are in a message, whose base64 says nothing of their tokens."""
-    return len(text) > _SHORT and ("base64" in text or '"file_data"' in text or '"input_audio"' in text)
+    return len(text) > _SHORT and any(name in text for name in _BYTES)
 
 
 def _plain(text: str, content: Any) -> str:

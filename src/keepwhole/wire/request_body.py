@@ -35,7 +35,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from keepwhole.canonical.json_steps import expect, skip_space
-from keepwhole.canonical.json_text import Change, Place, find_places, read_elements, read_key, read_value
+from keepwhole.canonical.json_text import Change, Place, find_places, find_span, read_elements, read_key, read_value
 from keepwhole.canonical.message import Path
 from keepwhole.wire import dialects
 
@@ -95,6 +95,12 @@ class RequestBody:
         self.fields = {name: like.fields[name] for name in self.spans}
         self._found = {place: found for place, found in like._found.copy().items() if place[0] < kept}
 
+    def name_calls(self) -> None:
+        """Give calls and results ids where their dialect may leave them out; the bytes stay as they are."""
+        makes_ids = dialects.TABLE.makes_ids.get(self.key)
+        if makes_ids is not None:
+            self.messages = list(makes_ids.with_call_ids(self.messages))
+
     @property
     def data(self) -> bytes:
         """The request as it is."""
@@ -135,14 +141,18 @@ class RequestBody:
         """The request with another piece of text at a place."""
         return (self._text[:start] + new + self._text[stop:]).encode()
 
-    def in_front(self, name: str, values: Sequence[Any]) -> "RequestBody":
-        """The request with `values` at the front of the list called `name`, which has to have something in it."""
-        at = self.spans[name][0] + 1
+    def in_front(self, path: Path, values: Sequence[Any]) -> "RequestBody":
+        """The request with `values` at the front of the list at `path`, which has to have something in it."""
+        name = str(path[0])
+        span = find_span(self._text, self.spans[name][0], path[1:]) if path[1:] else self.spans[name]
+        if span is None:
+            raise ValueError("there is no such list, or a name on the way is twice")
+        at = span[0] + 1
         write = _write_ascii if self._text.isascii() else _written
         added = "".join(f"{write(value)}, " for value in values)
         new = RequestBody(None, self._text[:at] + added + self._text[at:])
         new.key, new.messages, new._found = self.key, self.messages, self._found
-        new.fields = {**self.fields, name: [*values, *self.fields[name]]}
+        new.fields = {**self.fields, name: _with_front(self.fields[name], path[1:], values)}
         new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
         ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
         new.spans = {key: (start, stop) for key, (start, stop) in ends.items()}
@@ -159,18 +169,23 @@ class RequestBody:
             return self.data
         if messages and not self.starts and self.key in self.spans:
             start, stop = self.spans[self.key]
-            return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
+            written = _written([self._as_written(message) for message in messages])
+            return (self._text[:start] + written + self._text[stop:]).encode()
         if not self.starts:
             return self.data
         places = {id(message): index for index, message in enumerate(self.messages)}
         write = _write_ascii if self._text.isascii() else _written
         pieces = [
-            write(message) if at is None else self._text[self.starts[at] : self.stops[at]]
+            write(self._as_written(message)) if at is None else self._text[self.starts[at] : self.stops[at]]
             for message in messages
             for at in (places.get(id(message)),)
         ]
         front, back = self._text[: self.starts[0]], self._text[self.stops[-1] :]
         return (front + ",".join(pieces) + back).encode()
+
+    def _as_written(self, message: Any) -> Any:
+        makes_ids = dialects.TABLE.makes_ids.get(self.key)
+        return message if makes_ids is None else makes_ids.without_made_ids(message)
 
     def _places(self, index: int, changes: Sequence[Change]) -> list[Place]:
         if not 0 <= index < len(self.starts):
@@ -206,9 +221,11 @@ def read_request(data: bytes, like: RequestBody | None = None) -> RequestBody | 
         at = _taken_over(text, like, request) if like is not None else 0
         if at and like is not None:
             at = _read_members(text, _read_messages(text, at, request), request, like)
+            request.name_calls()
             _share_equal(request.messages, like.messages)
         else:
             at = _read_members(text, expect(text, skip_space(text, int(text.startswith(_BOM))), "{"), request, like)
+            request.name_calls()
         return request if skip_space(text, at) == len(text) else None
     except (ValueError, StopIteration, IndexError, RecursionError):
         return None
@@ -283,6 +300,15 @@ def _read_list(text: str, at: int, key: str, request: RequestBody, takes_text: b
 def _read_messages(text: str, at: int, request: RequestBody) -> int:
     """Read the list of messages from the one at `at` on; returns where the list ends."""
     return read_elements(text, at, request.messages, request.starts, request.stops)
+
+
+def _with_front(value: Any, path: Path, values: Sequence[Any]) -> Any:
+    """A copy of a value with `values` at the front of the list at `path`."""
+    if not path:
+        return [*values, *value]
+    copied = value.copy()
+    copied[path[0]] = _with_front(value[path[0]], path[1:], values)
+    return copied
 
 
 def _moved(places: Sequence[int], at: int, by: int) -> list[int]:

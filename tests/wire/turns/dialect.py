@@ -54,7 +54,7 @@ class TurnsDialect(Dialect):
         return ToolCall(name=name, arguments=field_of(call, "with"), call_id=field_of(call, "id"), dialect=self)
 
     def result_block(
-        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None, tool: str = ""
     ) -> Json:
         return {"kind": "output", "for": call_id, "body": content}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from keepwhole import plugins
-from keepwhole.apps.wrap import claude, codex, copilot, goose, mini_swe_agent, opencode, openhands, pi, qwen
+from keepwhole.apps.wrap import claude, codex, copilot, gemini, goose, mini_swe_agent, opencode, openhands, pi, qwen
 from keepwhole.apps.wrap.launch import ANTHROPIC, Client, ClientCommand, Launch, by_environment
 from keepwhole.clients.aider import AIDER
 from keepwhole.clients.table import facts_of
@@ -29,6 +29,7 @@ _KNOWN = (
     opencode.CLIENT,
     Client(AIDER.name, _launch_aider),
     copilot.CLIENT,
+    gemini.CLIENT,
     goose.CLIENT,
     mini_swe_agent.CLIENT,
     openhands.CLIENT,

@@ -84,7 +84,7 @@ class AnthropicDialect(Dialect):
         return ToolCall(name=name, arguments=field_of(call, "input"), call_id=field_of(call, "id"), dialect=self)
 
     def result_block(
-        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None, tool: str = ""
     ) -> Json:
         """A `tool_result` block."""
         block = own.result_block(call_id, content, is_error)

@@ -78,7 +78,7 @@ def _add_results(block: Json, at: int, returned: list[ResultText]) -> int:
         return size_of(content)
     path, is_error = ("content", at, "content"), block.get("is_error") is True
     if isinstance(content, str):
-        returned.append(build(ResultText, (call_id, path, content, is_error, None, "", "", None)))
+        returned.append(build(ResultText, (call_id, path, content, is_error, None, "", "", None, None)))
         return 0
     found, other = results_in(call_id, path, content, is_error)
     returned += found

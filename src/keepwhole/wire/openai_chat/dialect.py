@@ -70,7 +70,7 @@ class ChatDialect(Dialect):
         return ToolCall(name=name, arguments=arguments, call_id=field_of(call, "id"), dialect=self)
 
     def result_block(
-        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None, tool: str = ""
     ) -> Json:
         """A message of role `tool`, which cannot say that a call failed, and has nothing but text."""
         return own.result_message(call_id, content)

@@ -71,7 +71,7 @@ class ResponsesDialect(Dialect):
         return ToolCall(name=name, arguments=arguments, call_id=field_of(call, "call_id"), dialect=self)
 
     def result_block(
-        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None
+        self, call_id: str | None, content: str, is_error: bool = False, media: MediaBytes | None = None, tool: str = ""
     ) -> Json:
         """An item of type `function_call_output`, which cannot say that a call failed."""
         output = content if media is None else [{"type": "input_text", "text": content}, own.media_part(media)]

@@ -1,0 +1,1 @@
+"""Gemini's `generateContent`, at AI Studio and at Vertex AI."""

@@ -1,0 +1,305 @@
+"""Gemini's spelling: calls without ids, responses that are JSON objects, signatures, and answers in three forms."""
+
+import base64
+import json
+import re
+from typing import Any
+
+import pytest
+
+from keepwhole import MemoryStore, Session
+from keepwhole.apps.proxy.connection import error_body
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.router import SessionRouter
+from keepwhole.recall.names import NAMES
+from keepwhole.wire.dialects import GEMINI, decode_message, dialect_of, endpoint_of, parse_call
+from keepwhole.wire.gemini.call_ids import is_made
+from keepwhole.wire.pairs import NO_RESULT
+from keepwhole.wire.request_body import read_request
+from keepwhole.wire.sse import Events
+from tests.canonical.pictures import png
+from tests.upstream.gemini_rules import gemini_complaint
+from tests.upstream.spelling import SPELLINGS, Part, Text, Thinking, Tool, gemini_signature
+
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
+Json = dict[str, Any]
+LOG = "".join(f"line {number} of a long output\n" for number in range(3_000))
+STREAMED = "/v1beta/models/gemini-2.5-pro:streamGenerateContent"
+WHOLE = "/v1beta/models/gemini-2.5-pro:generateContent"
+ASKED: Json = {"role": "user", "parts": [{"text": "What does it print?"}]}
+TOOLS = [{"functionDeclarations": [{"name": "run", "description": "Runs.", "parameters": {"type": "object"}}]}]
+
+
+def call(command: str, **more: Any) -> Json:
+    made = {"name": "run", "args": {"command": command}}
+    return {"functionCall": made, **({"thoughtSignature": gemini_signature(made)} if more.pop("signed", False) else {})}
+
+
+def result(response: Any, name: str = "run", **more: Any) -> Json:
+    return {"functionResponse": {"name": name, "response": response, **more}}
+
+
+def model(*parts: Json) -> Json:
+    return {"role": "model", "parts": list(parts)}
+
+
+def user(*parts: Json) -> Json:
+    return {"role": "user", "parts": list(parts)}
+
+
+TWO = [ASKED, model(call("make", signed=True), call("ls")), user(result({"output": LOG}), result({"output": "a"}))]
+
+
+def request(contents: list[Json], **fields: Any) -> bytes:
+    return json.dumps({"contents": contents, "tools": TOOLS, **fields}).encode()
+
+
+def begin(router: SessionRouter, contents: list[Json], path: str = STREAMED, **fields: Any) -> Exchange:
+    begun = router.begin("POST", path, {}, request(contents, **fields))
+    assert isinstance(begun, Exchange)
+    assert gemini_complaint(json.loads(begun.body)) == ""
+    return begun
+
+
+def contents_of(body: bytes) -> list[Any]:
+    return json.loads(body)["contents"]
+
+
+def streamed(*said: Part) -> bytes:
+    return b"".join(SPELLINGS["gemini"].events(list(said), 1, None)).replace(b"\n", b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "model", "provider", "counts"),
+    [
+        ("/v1beta/models/gemini-2.5-pro:generateContent", "gemini-2.5-pro", "gemini", False),
+        ("/kw-t/v1/models/gemini-3-pro-preview:streamGenerateContent", "gemini-3-pro-preview", "gemini", False),
+        ("/v1beta/tunedModels/mine:countTokens", "mine", "gemini", True),
+        (
+            "/v1/projects/p/locations/europe-west4/publishers/google/models/gemini-2.5-flash:streamGenerateContent",
+            *("gemini-2.5-flash", "vertex", False),
+        ),
+        ("/v1beta1/projects/p/locations/global/endpoints/12:generateContent", "12", "vertex", False),
+        ("/v1/publishers/google/models/gemini-2.5-pro:countTokens", "gemini-2.5-pro", "vertex", True),
+    ],
+)
+def test_paths_name_the_model_and_the_provider(path: str, model: str, provider: str, counts: bool) -> None:
+    found = endpoint_of(path)
+    assert found is not None
+    assert (found.dialect, found.model, found.provider, found.counts) == (GEMINI, model, provider, counts)
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1beta/models", "/v1beta/models/m:embedContent", "/v1/publishers/x/models/m:rawPredict"]
+)
+def test_other_paths_are_passed_on(path: str) -> None:
+    assert endpoint_of(path) is None
+
+
+def test_messages_are_recognized_and_calls_are_read_in_either_spelling() -> None:
+    assert dialect_of([ASKED]) is GEMINI
+    assert parse_call(call("make")).parsed() == {"command": "make"}
+    assert parse_call({"function_call": {"name": "run", "args": {}}}).dialect is GEMINI
+    assert parse_call({"name": "run", "args": {}, "id": "c1"}).call_id == "c1"
+    snake = {"role": "user", "parts": [{"function_response": {"name": "run", "response": {"output": "x"}}}]}
+    assert decode_message(snake).returned[0].path == ("parts", 0, "function_response", "response", "output")
+
+
+def test_calls_without_ids_are_matched_by_order_and_name_inside_a_step() -> None:
+    again = [
+        *TWO,
+        model(call("ls"), {"functionCall": {"name": "look", "args": {}}}),
+        user(result({}, "look"), result({})),
+    ]
+    read = read_request(request(again))
+    assert read is not None
+    decoded = [decode_message(message) for message in read.messages]
+    made, later = ([one.call_id for one in decoded[at].calls] for at in (1, 3))
+    assert len({*made, *later}) == 4, "the same call again has another id"
+    assert all(map(is_made, (*made, *later)))
+    assert [one.call_id for one in decoded[2].returned] == made
+    assert GEMINI.ties(read.messages[4]).results == tuple(reversed(later))
+    assert not GEMINI.is_broken(read.messages)
+    grown = read_request(request([*again, model({"text": "Done."})]), read.remembered())
+    assert grown is not None
+    assert grown.messages[:5] == read.messages, "ids stay as the conversation grows"
+    assert b"kw-run" not in read.joined([*read.messages[:1], *map(dict, read.messages[1:])]), "no made id is sent"
+
+
+def test_ids_of_the_client_stay() -> None:
+    own = [
+        ASKED,
+        model({"functionCall": {"id": "c7", "name": "run", "args": {}}}),
+        user(result({"output": "x"}, id="c7")),
+    ]
+    assert GEMINI.with_call_ids(own) == own
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ({"output": "text"}, [("text", ("output",))]),
+        ({"error": "it failed"}, [("it failed", ("error",))]),
+        ({"stdout": "a", "stderr": "b", "code": 1}, [("a", ("stdout",)), ("b", ("stderr",))]),
+        ({"content": [{"type": "text", "text": "of MCP"}]}, [("of MCP", ("content", 0, "text"))]),
+        ({"result": {"content": [{"type": "text", "text": "x"}]}}, [("x", ("result", "content", 0, "text"))]),
+        ({"rows": [{"id": 1}]}, [('{"rows": [{"id": 1}]}', ())]),
+        ({"count": 3}, [('{"count": 3}', ())]),
+    ],
+)
+def test_a_response_is_any_object(response: Json, expected: list[tuple[str, tuple[str, ...]]]) -> None:
+    returned = decode_message(user(result(response))).returned
+    at = ("parts", 0, "functionResponse", "response")
+    assert [(one.text, one.path) for one in returned] == [(text, (*at, *path)) for text, path in expected]
+    assert [one.is_error for one in returned] == ["error" in response] * len(returned)
+
+
+def test_what_is_cut_stays_a_json_object_and_every_other_byte_is_as_it_came() -> None:
+    rows = {"rows": [{"id": number, "name": f"row {number}"} for number in range(5_000)]}
+    for response in ({"output": LOG, "code": 0}, rows):
+        session = Session("cut", store=MemoryStore())
+        body = request([ASKED, model(call("make", signed=True)), user(result(response))], cachedExtra="ü")
+        sent = session.view(body)
+        cut = contents_of(sent)[2]["parts"][0]["functionResponse"]["response"]
+        assert isinstance(cut, dict)
+        assert "get_artifact" in cut["output"]
+        assert len(sent) < len(body) / 2
+        ends = body.index(b'{"functionResponse"')
+        assert sent[:ends] == body[:ends], "signatures, calls and what comes before are untouched"
+        assert session.view([ASKED, model(call("make", signed=True)), user(result(response))]) == contents_of(sent)
+
+
+def test_images_are_results_in_a_response_and_behind_it() -> None:
+    data = base64.b64encode(png(64, 48, 1, 40)).decode()
+    image = {"inlineData": {"mimeType": "image/png", "data": data}}
+    returned = decode_message(user(result({"output": "x"}, parts=[image]), image)).returned
+    assert [one.path[-2:] for one in returned if one.media] == [("parts", 0), ("parts", 1)]
+    inside, behind = (one for one in returned if one.media)
+    assert behind.replacement("gone") == {"text": "gone"}
+    shown = inside.replacement("gone")["inlineData"]
+    assert (shown["mimeType"], base64.b64decode(shown["data"])) == ("text/plain", b"gone"), "no text part may be there"
+    assert decode_message(user({"text": "see"}, image)).returned == ()
+    assert decode_message(user({"text": "see"}, image)).other > 0
+
+
+def test_broken_pairs_are_repaired_as_the_provider_wants_them() -> None:
+    lost = [ASKED, model(call("make"), call("ls")), user(result({"output": "a"})), model({"text": "ok"}), ASKED]
+    stray = [ASKED, model({"text": "hm"}), user(result({"output": "late"}), {"text": "go on"})]
+    for contents, words in ((lost, NO_RESULT), (stray, "late")):
+        sent = contents_of(Session("pairs", store=MemoryStore()).view(request(contents)))
+        assert gemini_complaint({"contents": sent}) == ""
+        assert words in json.dumps(sent)
+        assert "kw-run" not in json.dumps([part for one in sent for part in one["parts"] if "functionResponse" in part])
+
+
+def test_recall_tools_are_declared_beside_the_client_s_own() -> None:
+    router = SessionRouter(each=True, settles=True, store=MemoryStore())
+    search = {"functionDeclarations": TOOLS[0]["functionDeclarations"], "googleSearch": {}}
+    sent = json.loads(begin(router, TWO, tools=[{"codeExecution": {}}, search]).body)
+    assert sent["tools"][0] == {"codeExecution": {}}
+    assert [one["name"] for one in sent["tools"][1]["functionDeclarations"]] == [*NAMES, "run"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"tools": [{"googleSearch": {}}]}, {"tools": [], "cachedContent": "cachedContents/1"}]
+)
+def test_no_tool_is_offered_where_the_provider_takes_none_and_results_are_sent_whole(fields: Json) -> None:
+    router = SessionRouter(each=True, settles=True, store=MemoryStore())
+    begun = router.begin("POST", WHOLE, {}, request(TWO, **fields))
+    assert isinstance(begun, Exchange)
+    assert (begun.offers, begun.body) == (False, request(TWO, **fields))
+
+
+def recall_in(body: bytes) -> Tool:
+    found = re.search(rb"art_\w+", body)
+    assert found is not None
+    return Tool("get_artifact", {"id": found[0].decode(), "lines": "1500"})
+
+
+@pytest.mark.parametrize("form", ["events", "whole", "array"])
+def test_a_hidden_round_is_answered_and_put_back_later(form: str) -> None:
+    router = SessionRouter(each=True, settles=True, store=MemoryStore())
+    path = WHOLE if form == "whole" else STREAMED
+    first = begin(router, TWO, path)
+    recall = recall_in(first.body)
+    assert ask(first, form, [Thinking("hm"), recall]) is None, "another round follows"
+    hidden = contents_of(first.body)[3:]
+    assert hidden[0]["parts"][-1]["thoughtSignature"], "signatures go back as they came"
+    assert "line 1499 of" in hidden[1]["parts"][0]["functionResponse"]["response"]["output"]
+    assert gemini_complaint(json.loads(first.body)) == ""
+    got = ask(first, form, [Text("It prints lines.")])
+    assert got is not None
+    assert b"get_artifact" not in got
+    assert b"STOP" in got
+    usage = first.learn_bill(200, got, complete=True)
+    assert usage is not None
+    later = begin(router, [*TWO, model({"text": "It prints lines."}), ASKED], path)
+    assert contents_of(later.body)[3:5] == hidden
+
+
+def ask(exchange: Exchange, form: str, said: list[Part]) -> bytes | None:
+    """What the client gets of an answer in one of its three forms; None where another round follows."""
+    if form == "events":
+        shown = exchange.feed_chunk(streamed(*said))
+        rest = exchange.end_stream()
+        return None if rest is None else shown + rest
+    body = SPELLINGS["gemini"].whole(said, 1, None)
+    chunks = [event.data() for event in Events().feed(streamed(*said))]
+    return exchange.read_answer(json.dumps(body if form == "whole" else chunks).encode())
+
+
+def test_a_recall_beside_a_call_of_the_client_waits_for_its_result() -> None:
+    router = SessionRouter(each=True, settles=True, store=MemoryStore())
+    first = begin(router, TWO)
+    got = ask(first, "events", [Thinking("hm"), recall_in(first.body), Tool("run", {"command": "pwd"})])
+    assert got is not None
+    shown = [part for event in Events().feed(got) for part in event.data()["candidates"][0]["content"]["parts"]]
+    assert [part["functionCall"]["name"] for part in shown if "functionCall" in part] == ["run"]
+    answered = [*TWO, model(*shown), user(result({"output": "/"}))]
+    later = contents_of(begin(router, answered).body)
+    assert [part["functionCall"]["name"] for part in later[3]["parts"] if "functionCall" in part] == [
+        "get_artifact",
+        "run",
+    ]
+    assert [part["functionResponse"]["name"] for part in later[4]["parts"]] == ["get_artifact", "run"]
+
+
+SAID: list[Part] = [Text("Let me look."), Tool("get_artifact", {"id": "x"}), Tool("run", {"command": "é"})]
+
+
+@pytest.mark.parametrize("said", [SAID, SAID[:1], [Text("Ünïcode 🎈"), SAID[2]]], ids=["recall", "words", "call"])
+def test_a_stream_gives_the_same_wherever_it_is_cut(said: list[Part]) -> None:
+    data = streamed(*said)
+    whole = shown_of(data, len(data))
+    assert "get_artifact" not in whole.decode()
+    for at in range(1, len(data)):
+        assert shown_of(data, at) == whole, at
+
+
+def shown_of(data: bytes, at: int) -> bytes:
+    exchange = begin(SessionRouter(each=True, settles=True, store=_STORE), _SHORT)
+    shown = exchange.feed_chunk(data[:at]) + exchange.feed_chunk(data[at:])
+    return shown + (exchange.end_stream() or b"")
+
+
+_STORE = MemoryStore()
+_SHORT = [ASKED]
+
+
+def test_a_stream_that_breaks_off_is_not_whole() -> None:
+    data = streamed(*SAID)
+    assert GEMINI.is_whole(data, True)
+    assert not [at for at in range(len(data) - 4) if GEMINI.is_whole(data[:at], True)]
+    array = json.dumps([event.data() for event in Events().feed(data)]).encode()
+    assert GEMINI.is_whole(array, False)
+    assert not [at for at in range(len(array)) if GEMINI.is_whole(array[:at], False)]
+
+
+def test_errors_are_written_as_google_writes_them() -> None:
+    body = json.loads(error_body(400, "no", endpoint_of(WHOLE)))
+    assert body == {"error": {"code": 400, "message": "keepwhole: no", "status": "INVALID_ARGUMENT"}}
+    [event] = Events().feed(GEMINI.error_event({"code": 503, "message": "m", "status": "UNAVAILABLE"}))
+    assert event.data() == {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}
+    [event] = Events().feed(GEMINI.error_event({"type": "api_error", "message": "m"}))
+    assert event.data()["error"]["status"] == "INTERNAL"
