@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 from tests.upstream.scripted import Scripted, serving
-from tests.upstream.spelling import SPELLINGS, Dialect, Part, Text, Tool, dialect_of, event, responses_usage
+from tests.upstream.spelling import SPELLINGS, Dialect, Part, Text, Tool, dialect_of, gemini_usage, responses_usage
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 Move: TypeAlias = str | Call | Callable[[str], str | Call]
@@ -33,6 +33,7 @@ _USAGE: dict[Dialect, dict[str, Any]] = {
     "anthropic": {"input_tokens": 10, "output_tokens": 5},
     "openai_chat": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
     "openai_responses": responses_usage(10, 5),
+    "gemini": gemini_usage(10, 5),
 }
 """Far from any window, so that no client compacts by itself."""
 
@@ -73,16 +74,15 @@ class _Client(Scripted):
 
     def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | bytes | None:
         dialect = dialect_of(path)
-        if dialect is None and "enerateContent" not in path:
+        if dialect is None:
             return None
         if body.get("tools"):
             self.log.append(body)
         calls = _calls(body, self.script)
-        usage = dict(self.bill(body) or (_USAGE[dialect] if dialect else {}))
-        if dialect is None:
-            return _gemini(calls)
+        usage = dict(self.bill(body) or _USAGE[dialect])
         spelling, said = SPELLINGS[dialect], (_parts(calls), next(_NUMBERS), usage)
-        return spelling.events(*said) if body.get("stream") else json.dumps(spelling.whole(*said)).encode()
+        is_streamed = body.get("stream") or path.endswith(":streamGenerateContent")
+        return spelling.events(*said) if is_streamed else json.dumps(spelling.whole(*said)).encode()
 
 
 def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict[str, Any]]]:
@@ -115,7 +115,8 @@ def results(messages: Any) -> list[str]:
         if messages.get("type") in ("function_call_output", "custom_tool_call_output"):
             return [_text(messages.get("output"))]
         if "functionResponse" in messages:
-            return [_text(messages["functionResponse"])]
+            response = messages["functionResponse"]["response"]
+            return [_text(response.get("output", response))]
         for one in messages.values():
             found += results(one) if isinstance(one, dict | list) else []
     return found
@@ -141,11 +142,3 @@ def _parts(calls: Any) -> list[Part]:
     """What is said with these calls, or when there are none left."""
     made: list[Part] = [Tool(tool, arguments, call_id) for call_id, tool, arguments in calls]
     return [Text("Looking." if calls else "All done."), *made]
-
-
-def _gemini(calls: Any) -> Iterator[bytes]:
-    parts: list[dict[str, Any]] = [{"text": "Looking." if calls else "All done."}]
-    parts += [{"functionCall": {"id": call_id, "name": tool, "args": arguments}} for call_id, tool, arguments in calls]
-    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
-    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
-    yield event("", {"candidates": [candidate], "usageMetadata": usage})

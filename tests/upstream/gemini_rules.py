@@ -10,6 +10,8 @@ from typing import Any
 
 from tests.upstream.spelling import Json, gemini_signature
 
+UNSIGNED = "skip_thought_signature_validator"
+"""The signature that Google names for calls that its models did not make; Gemini CLI sets it."""
 _DATA = {"text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult"}
 _OF_PARTS = _DATA | {"thought", "thoughtSignature"}
 _OF_CALLS, _OF_RESPONSES = {"id", "name", "args"}, {"id", "name", "response", "parts"}
@@ -85,7 +87,7 @@ def _of_parts(content: Json, at: int) -> Iterator[str]:
         if len(part.keys() & _DATA) != 1:
             yield "contents.parts: required oneof field 'data' must have one initialized field"
         call = part.get("functionCall")
-        if call is not None and part.get("thoughtSignature") not in (None, gemini_signature(call)):
+        if call is not None and part.get("thoughtSignature") not in (None, UNSIGNED, gemini_signature(call)):
             yield "Thought signature is not valid"
         response = part.get("functionResponse")
         if response is not None and not isinstance(response.get("response"), dict):
