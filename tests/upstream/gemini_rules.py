@@ -1,5 +1,5 @@
-"""What Gemini refuses of a request: unequal numbers of calls and results, roles that do not alternate, signatures
-that are not its own, fields that it does not know.
+"""What Gemini refuses of a request: unequal numbers of calls and results, signatures that are not its own, fields that
+it does not know.
 
 Owns: the rules, in the words of Google's errors. Must not know: HTTP, prices, windows; our code.
 """
@@ -58,21 +58,31 @@ def _of_contents(contents: list[Json], declared: list[Json]) -> Iterator[str]:
     before = ""
     for at, content in enumerate(contents):
         yield from _of_parts(content, at)
+    for content in _merged(contents):
         if content.get("role", "user") not in ("user", "model"):
             yield "Please use a valid role: user, model."
         calls = _inside(content, "functionCall")
         results = _inside(content, "functionResponse")
         if waiting or results:
             yield from _unpaired(waiting or [], results)
-        if calls and before == "model":
+        if calls and not before:
             yield "function call turn comes immediately after a user turn or after a function response turn"
-        if content["role"] == before == "model":
-            yield "roles must alternate"
         if names and any(call["name"] not in names for call in calls):
             yield f"functions {sorted({call['name'] for call in calls} - names)} are called and not declared"
         waiting, before = calls, content["role"]
     if waiting:
         yield "function calls at the end have no responses"
+
+
+def _merged(contents: list[Json]) -> list[Json]:
+    """The contents with those of one role in a row as one: the SDK sends a streamed answer back in pieces."""
+    merged: list[Json] = []
+    for content in contents:
+        if merged and merged[-1]["role"] == content.get("role", "user"):
+            merged[-1] = {**merged[-1], "parts": [*merged[-1]["parts"], *content.get("parts", ())]}
+        else:
+            merged.append({"role": "user", **content})
+    return merged
 
 
 def _of_parts(content: Json, at: int) -> Iterator[str]:

@@ -87,7 +87,8 @@ def proxy(
     **own: Any,
 ) -> Iterator[Served]:
     """A proxy in front of these upstreams, while it is needed."""
-    addresses = {"openai": upstreams, "anthropic": upstreams} if isinstance(upstreams, str) else dict(upstreams)
+    named = isinstance(upstreams, Mapping)
+    addresses = dict(upstreams) if named else dict.fromkeys(("openai", "anthropic", "gemini", "vertex"), upstreams)
     settings = settings or config.load()
     settings = settings.replace(mode=mode, proxy=settings.proxy.replace(upstreams=addresses, **own))
     kept = store or SqliteStore(settings.home)

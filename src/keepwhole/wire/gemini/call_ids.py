@@ -69,12 +69,16 @@ class _Names:
         self._made: Counter[str] = Counter()
         self._waiting: list[tuple[str, str]] = []
         """The names and ids of the calls of the newest step that have no result yet."""
+        self._is_model = False
+        """Whether the model wrote the message before: its messages in a row are one answer."""
 
     def named(self, message: Any) -> Any:
         """A message with ids."""
         fields = fields_of(message)
-        if fields.get("role") == "model":
+        is_model = fields.get("role") == "model"
+        if is_model and not self._is_model:
             self._waiting = []
+        self._is_model = is_model
         for at, part in enumerate(parts_of(fields.get("parts"))):
             own = part if part.__class__ is dict else fields_of(part)
             if (call := inner(own, CALL)) is not None:

@@ -73,7 +73,7 @@ class GeminiDialect(Dialect):
     prompt_fields = ("tools", "toolConfig", "systemInstruction", "system_instruction", "cachedContent")
     answer_limit_fields = ()
     previous_answer_field = conversation_field = ""
-    is_answer_in_items = False
+    is_answer_in_items = True
     caches_at_breakpoints = False
 
     decode = staticmethod(own.decode)

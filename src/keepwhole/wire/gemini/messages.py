@@ -211,9 +211,9 @@ def has_broken_pairs(messages: Sequence[Wire]) -> bool:
     """Results must come after their calls, before the model speaks again."""
     waiting: set[str] = set()
     named = with_call_ids(messages)
-    for message in named:
+    for before, message in zip((_NOTHING_SAID, *named), named, strict=False):
         if is_model(message):
-            if waiting:
+            if waiting and not is_model(before):
                 return True
             waiting |= calls_of(message).keys()
             continue
@@ -233,9 +233,11 @@ def with_whole_pairs(messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
     first = 0
     for message in with_call_ids(messages):
         if is_model(message):
-            _add_missing(group, tools, whole, first)
+            if not whole or not is_model(whole[-1]):
+                _add_missing(group, tools, whole, first)
+                tools = {}
             whole.append(message)
-            tools = calls_of(message)
+            tools |= calls_of(message)
             group.begin(list(tools))
             first = len(whole)
         else:
@@ -286,13 +288,13 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
     calls: dict[str, str] = {}
     is_changed = False
     for at, message in enumerate(named):
-        after = _NOTHING_SAID if is_model(message) else message
-        found = _with_lost_parts(after, calls, find) if calls or not is_model(message) else None
-        whole += [found] if found is not None else [] if is_model(message) else [messages[at]]
-        is_changed = is_changed or found is not None
         if is_model(message):
             whole.append(messages[at])
-        calls = calls_of(message) if is_model(message) else {}
+            calls |= calls_of(message)
+            continue
+        found = _with_lost_parts(message, calls, find)
+        whole.append(messages[at] if found is None else found)
+        is_changed, calls = is_changed or found is not None, {}
     found = _with_lost_parts(_NOTHING_SAID, calls, find) if calls else None
     whole += [] if found is None else [found]
     return whole if is_changed or found is not None else messages
