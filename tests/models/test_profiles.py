@@ -26,7 +26,7 @@ from keepwhole.models.profiles import DEFAULT, PROFILES, Profile, input_price, p
         ("ft:gpt-4o:acme", "gpt-4o"),
         ("gpt-4.1-mini", "gpt-4-1-mini"),
         ("gemini/gemini-2.5-flash", "gemini-2-5-flash"),
-        ("gemini-3.1-pro", "gemini-3"),
+        ("gemini-3.1-pro", "gemini-3-1-pro"),
         ("deepseek-chat", "deepseek"),
         ("deepseek-v4-flash", "deepseek-v4"),
         ("deepseek-v4-pro", "deepseek-v4-pro"),

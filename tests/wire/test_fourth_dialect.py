@@ -1,4 +1,4 @@
-"""A new dialect is one folder and one line of the table: nothing else knows that there are three."""
+"""A new dialect is one folder and one line of the table: nothing else knows how many there are."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The pipeline as a transport of httpx2, which the SDKs of OpenAI and Anthropic use. Needs no port.
+"""The pipeline as a transport of httpx2, which the SDKs of OpenAI, Anthropic and Google use. Needs no port.
 
 Owns: requests and responses of httpx2, sync and async. The exchange does everything else.
 """

@@ -74,7 +74,7 @@ _OTHERS = Profile(
     "others", window=128_000, write=1.0, breakpoints=0, assumed=("window", "write", "minimum", "lifetime")
 )
 
-# Prices of November 2026, from the table bundled in litellm 1.108.4 and the vendors' pages. By the beginning of the
+# Prices of November 2026, from the table bundled in litellm 1.108.4 (1.106.2 for Gemini) and the vendors' pages. By the beginning of the
 # model's name, dots as dashes; the longest that fits holds.
 _ROWS: dict[str, Profile] = {
     "claude": _CLAUDE,
@@ -108,6 +108,9 @@ _ROWS: dict[str, Profile] = {
     "gemini-3-pro": _GEMINI_3.replace(long_from=200_000),
     "gemini-2-5-flash": _GEMINI.replace(minimum=1_024),
     "gemini-3-flash": _GEMINI_3.replace(minimum=1_024),
+    "gemini-3-1-pro": _GEMINI_3.replace(long_from=200_000),
+    "gemini-pro-latest": _GEMINI_3.replace(long_from=200_000),
+    "gemini-4": _GEMINI_3.replace(read=0.05),
     "deepseek": _DEEPSEEK,
     "deepseek-v4": _DEEPSEEK.replace(read=0.02, assumed=("window", "minimum", "lifetime")),
     "deepseek-v4-pro": _DEEPSEEK.replace(read=0.033, assumed=("window", "minimum", "lifetime")),
@@ -138,7 +141,20 @@ _INPUT: Mapping[str, float] = MappingProxyType(
         "deepseek-v4-flash": 0.3,
         "deepseek-v4-pro": 1.32,
         "gemini-2-5-flash": 0.3,
+        "gemini-2-5-flash-lite": 0.1,
         "gemini-2-5-pro": 1.25,
+        "gemini-3-1-flash-lite": 0.25,
+        "gemini-3-1-pro": 2.0,
+        "gemini-3-5-flash": 1.5,
+        "gemini-3-5-flash-lite": 0.3,
+        "gemini-3-6-flash": 0.75,
+        "gemini-3-7-flash": 0.75,
+        "gemini-3-8-flash": 0.75,
+        "gemini-3-flash": 0.5,
+        "gemini-4-argon": 2.0,
+        "gemini-flash-latest": 0.75,
+        "gemini-flash-lite-latest": 0.3,
+        "gemini-pro-latest": 2.0,
         "glm-4-7": 0.6,
         "gpt-4-1": 2.0,
         "gpt-4o": 2.5,

@@ -15,10 +15,13 @@ Every provider spells the same conversation in its own way. One call and its res
     OpenAI Responses  {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"}
                       {"type": "function_call_output", "call_id": "c1", "output": "a.txt"}
 
+    Gemini            {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}
+                      {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "a.txt"}}}]}
+
 A dialect is a folder `wire/<name>/` with three files: `messages.py` (what its messages mean), `stream.py` (its streamed
 answers) and `dialect.py` (one class and one object of it). `wire/dialects.py` has one line per dialect; the names,
 endpoints and fields of requests that are known anywhere follow from it. To add a provider, write its folder and add
-its line; `tests/wire/test_fourth_dialect.py` does so with a made-up one.
+its line; `tests/wire/test_fourth_dialect.py` does so with a made-up one, and `docs/howto/add-a-dialect.md` with Gemini.
 
 The two classes are protocols that a dialect inherits from, because pyright then refuses to instantiate a class that
 lacks a method or a fact: `"Dialect.usage_in" is not implemented`. So nothing here has a default that would let a
