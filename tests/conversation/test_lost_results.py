@@ -10,7 +10,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.canonical.entry import Result
 from keepwhole.store.protocol import entry_of
 from keepwhole.wire.pairs import NO_RESULT
-from tests.promises.conversations import DIALECTS, call_messages, result_messages, result_texts, user_message
+from tests.promises.conversations import DIALECTS, call_messages, list_name, result_messages, result_texts, user_message
 
 Json = dict[str, Any]
 BLANK: list[Any] = ["dropped", None, "", [], " \n", "null", "undefined", "None", [{"type": "text", "text": ""}]]
@@ -32,7 +32,7 @@ def text_of(name: str, size: int = 9_000) -> str:
 
 def conversation(dialect: str, *steps: tuple[str, ...]) -> list[Json]:
     """One step for each group of calls, whose texts are long."""
-    messages = [user_message("go")]
+    messages = [user_message("go", dialect)]
     for calls in steps:
         messages += call_messages(dialect, [(name, "bash", {"command": f"make {name}"}) for name in calls])
         messages += result_messages(dialect, [(name, text_of(name)) for name in calls])
@@ -44,7 +44,9 @@ def lose(messages: list[Json], call_id: str, loss: Any) -> list[Json]:
     found: list[Json] = []
     for message in copy.deepcopy(messages):
         content = message.get("content")
-        if isinstance(content, list) and any(block.get("tool_use_id") == call_id for block in content):
+        if "parts" in message:
+            found += _lost_part(message, call_id, loss)
+        elif isinstance(content, list) and any(block.get("tool_use_id") == call_id for block in content):
             kept = [_lost(block, "content", loss) for block in content if block.get("tool_use_id") == call_id]
             others = [block for block in content if block.get("tool_use_id") != call_id]
             blocks = others if loss == "dropped" else [*kept, *others]
@@ -55,6 +57,17 @@ def lose(messages: list[Json], call_id: str, loss: Any) -> list[Json]:
         else:
             found.append(message)
     return found
+
+
+def _lost_part(message: Json, call_id: str, loss: Any) -> list[Json]:
+    """A message of Gemini without the result of a call; nothing where that was all of it."""
+    parts: list[Json] = []
+    for part in message["parts"]:
+        if part.get("functionResponse", {}).get("id") != call_id:
+            parts.append(part)
+        elif loss != "dropped":
+            parts.append({"functionResponse": {**part["functionResponse"], "response": {"output": loss}}})
+    return [{**message, "parts": parts}] if parts else []
 
 
 def _lost(message: Json, key: str, loss: Any) -> Json:
@@ -85,7 +98,7 @@ def test_what_a_client_lost_is_hydrated_and_sent_as_it_was_sent_before(dialect: 
 def test_the_same_for_requests_as_bytes_and_in_another_process(dialect: str, loss: Any) -> None:
     store = MemoryStore()
     messages = conversation(dialect, ("c1", "c2"), ("c3",))
-    key = "input" if dialect == "openai_responses" else "messages"
+    key = list_name(dialect)
     before = json.loads(Session("s", store=store).view(json.dumps({"model": "m", key: messages}).encode()))
     lost = json.dumps({"model": "m", key: lose(messages, "c1", loss)}).encode()
     assert json.loads(Session("s", store=store).view(lost)) == before
@@ -107,7 +120,7 @@ def test_lost_results_go_on_being_restored_as_the_conversation_grows(dialect: st
 @every_dialect
 def test_a_result_that_is_empty_from_the_beginning_stays_empty(dialect: str) -> None:
     session = Session(store=MemoryStore())
-    messages = [user_message("go"), *call_messages(dialect, [("c1", "bash", {"command": "true"})])]
+    messages = [user_message("go", dialect), *call_messages(dialect, [("c1", "bash", {"command": "true"})])]
     messages += result_messages(dialect, [("c1", "")])
     for _ in range(2):
         assert result_texts(dialect, session.view(messages)) == [("c1", "")]
@@ -123,7 +136,7 @@ def test_a_result_that_is_empty_from_the_beginning_stays_empty(dialect: str) -> 
 def test_an_empty_result_of_another_call_with_the_same_id_stays_empty(dialect: str) -> None:
     session = Session(store=MemoryStore())
     session.view(conversation(dialect, ("call_0",)))
-    other = [user_message("on"), *call_messages(dialect, [("call_0", "bash", {"command": "rm x"})])]
+    other = [user_message("on", dialect), *call_messages(dialect, [("call_0", "bash", {"command": "rm x"})])]
     other += result_messages(dialect, [("call_0", "")])
     assert result_texts(dialect, session.view(other)) == [("call_0", "")]
     both = [*conversation(dialect, ("call_0",)), *other]

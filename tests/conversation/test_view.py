@@ -29,20 +29,20 @@ def step(dialect: str, id: str, text: str, tool: str = "bash") -> list[dict[str,
 
 
 def conversation(dialect: str, *texts: str, tool: str = "bash") -> list[dict[str, Any]]:
-    messages = [talk.user_message("What is wrong?")]
+    messages = [talk.user_message("What is wrong?", dialect)]
     for number, text in enumerate(texts):
         messages += step(dialect, f"c{number}", text, tool)
     return messages
 
 
 def request(dialect: str, messages: list[dict[str, Any]], **fields: Any) -> bytes:
-    key = "input" if dialect == "openai_responses" else "messages"
+    key = talk.list_name(dialect)
     return json.dumps({"model": "tiny", key: messages, **fields}, indent=1).encode()
 
 
 def messages_of(data: bytes) -> list[dict[str, Any]]:
     parsed = json.loads(data)
-    return parsed.get("messages") or parsed["input"]
+    return parsed.get("messages") or parsed.get("contents") or parsed["input"]
 
 
 def session(store: MemoryStore | None = None, window: int | None = None, **settings: Any) -> Session:
@@ -308,7 +308,7 @@ def test_a_request_in_which_a_name_stands_twice_is_not_said_to_be_edited() -> No
 @DIALECTS
 def test_broken_pairs_are_mended_in_what_is_sent_and_counted(dialect: str) -> None:
     messages = conversation(dialect, "one")
-    messages += [*talk.call_messages(dialect, [("lost", "bash", {})]), talk.user_message("go on")]
+    messages += [*talk.call_messages(dialect, [("lost", "bash", {})]), talk.user_message("go on", dialect)]
     for given in (messages, request(dialect, messages)):
         mended = session().projection(given)
         out = messages_of(mended.messages) if isinstance(given, bytes) else mended.messages

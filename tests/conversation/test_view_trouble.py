@@ -69,7 +69,7 @@ def test_what_the_recall_tool_answers_is_never_cut_again(dialect: str) -> None:
     session = Session("s", store=MemoryStore())
     answer = LONG[:31_000]
     for policy in ("auto", "truncation"):
-        messages = [talk.user_message("go"), *step(dialect, "c1", answer, "get_artifact")]
+        messages = [talk.user_message("go", dialect), *step(dialect, "c1", answer, "get_artifact")]
         assert session.view(messages, policy=policy) == messages
 
 
@@ -90,7 +90,7 @@ def test_a_kept_view_without_a_call_id_is_known_by_its_digest(dialect: str) -> N
     store = MemoryStore()
     session = Session("s", store=store)
     shown = session.keep("bash", {}, LONG)
-    messages = [talk.user_message("go"), *step(dialect, "c1", shown.content)]
+    messages = [talk.user_message("go", dialect), *step(dialect, "c1", shown.content)]
     assert session.view(messages) == messages
     assert results(store) == [None]
     assert talk.result_texts(dialect, session.hydrate(messages)) == [("c1", LONG)]
@@ -188,7 +188,11 @@ def test_an_odd_message_is_passed_on_wherever_it_stands(dialect: str, odd: Any) 
 
 @DIALECTS
 def test_broken_pairs_of_an_sdks_objects_are_mended_too(dialect: str) -> None:
-    messages = [talk.user_message("go"), *talk.call_messages(dialect, [("c1", "bash", {})]), talk.user_message("well?")]
+    messages = [
+        talk.user_message("go", dialect),
+        *talk.call_messages(dialect, [("c1", "bash", {})]),
+        talk.user_message("well?", dialect),
+    ]
     if dialect == "anthropic":
         messages[1]["content"] = [Thing(**block) for block in messages[1]["content"]]
     else:
@@ -211,9 +215,12 @@ def test_two_parts_of_a_result_that_say_the_same_are_one_on_record() -> None:
 @DIALECTS
 def test_a_call_of_several_that_gets_no_result_is_noticed_however_the_conversation_grew(dialect: str) -> None:
     session = Session("s", store=MemoryStore())
-    messages = [talk.user_message("go"), *talk.call_messages(dialect, [("c1", "bash", {}), ("c2", "bash", {})])]
+    messages = [
+        talk.user_message("go", dialect),
+        *talk.call_messages(dialect, [("c1", "bash", {}), ("c2", "bash", {})]),
+    ]
     session.view(messages)
-    messages += [*talk.result_messages(dialect, [("c2", "two")]), talk.user_message("well?")]
+    messages += [*talk.result_messages(dialect, [("c2", "two")]), talk.user_message("well?", dialect)]
     grown = session.projection(messages)
     assert grown.account.repaired == 1
     assert grown.messages == Session("s", store=MemoryStore()).view(messages)

@@ -94,19 +94,19 @@ def send_moves(
 ) -> dict[str, bytes]:
     """Send the requests of a conversation that takes these moves; return the bytes of each, by trace id."""
     found: dict[str, bytes] = {}
-    messages: list[Any] = [talk.user_message("What is wrong?")]
+    messages: list[Any] = [talk.user_message("What is wrong?", dialect)]
     for number, (move, text) in enumerate(moves):
         branch = "main"
         if move == "step":
             messages += step(dialect, f"c{number}", text)
         elif move == "words":
-            messages.append(talk.assistant_message(text))
+            messages.append(talk.assistant_message(text, dialect))
         elif move == "fork":
             del messages[1 + len(messages) // 2 :]
         body = spelled(dialect, marked(messages) if move == "marker" and "content" in messages[-1] else messages, how)
         if move == "other":
             branch = "helper"
-            body = spelled(dialect, [talk.user_message(text)], how)
+            body = spelled(dialect, [talk.user_message(text, dialect)], how)
         elif move == "odd":
             body = b' {"a" :1,"a":2 , "messages" : [ ' + json.dumps(text).encode() + b" ,{}, 1E5,-0 ] }\n"
         elif move == "garbage":
@@ -130,7 +130,7 @@ def assert_comes_back(store: Store, name: str, found: dict[str, bytes]) -> None:
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
 def test_a_request_comes_back_byte_for_byte(dialect: str) -> None:
     talker = session()
-    body = talker.view(request(dialect, [talk.user_message("What is wrong?"), *step(dialect, "c1", LONG)]))
+    body = talker.view(request(dialect, [talk.user_message("What is wrong?", dialect), *step(dialect, "c1", LONG)]))
     log = RequestLog(talker)
     trace_id = log.add(body)
     assert trace_id is not None

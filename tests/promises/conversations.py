@@ -1,14 +1,22 @@
-"""Conversations in all three dialects, built message by message."""
+"""Conversations in all dialects, built message by message."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
-DIALECTS = ("openai_chat", "openai_responses", "anthropic")
+DIALECTS = ("openai_chat", "openai_responses", "anthropic", "gemini")
+_LISTS = {"openai_responses": "input", "gemini": "contents"}
 
 
-def user_message(words: str) -> dict[str, Any]:
-    """A message of the user, which all dialects spell alike."""
+def list_name(dialect: str) -> str:
+    """The name of the list of messages in a request."""
+    return _LISTS.get(dialect, "messages")
+
+
+def user_message(words: str, dialect: str = "") -> dict[str, Any]:
+    """A message of the user, which all dialects but Gemini spell alike."""
+    if dialect == "gemini":
+        return {"role": "user", "parts": [{"text": words}]}
     return {"role": "user", "content": words}
 
 
@@ -22,6 +30,9 @@ def call_messages(dialect: str, calls: list[tuple[str, str, dict[str, Any]]]) ->
             {"type": "function_call", "call_id": id, "name": name, "arguments": json.dumps(given)}
             for id, name, given in calls
         ]
+    if dialect == "gemini":
+        parts = [{"functionCall": {"id": id, "name": name, "args": given}} for id, name, given in calls]
+        return [{"role": "model", "parts": [{"text": "I will look."}, *parts]}]
     functions = [
         {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
         for id, name, given in calls
@@ -36,11 +47,16 @@ def result_messages(dialect: str, results: Sequence[tuple[str, str | list[Any]]]
         return [{"role": "user", "content": blocks}]
     if dialect == "openai_responses":
         return [{"type": "function_call_output", "call_id": id, "output": text} for id, text in results]
+    if dialect == "gemini":
+        made = [{"id": id, "name": "bash", "response": {"output": text}} for id, text in results]
+        return [{"role": "user", "parts": [{"functionResponse": one} for one in made]}]
     return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in results]
 
 
-def assistant_message(words: str) -> dict[str, Any]:
-    """A message of the assistant, which all dialects spell alike."""
+def assistant_message(words: str, dialect: str = "") -> dict[str, Any]:
+    """A message of the assistant, which all dialects but Gemini spell alike."""
+    if dialect == "gemini":
+        return {"role": "model", "parts": [{"text": words}]}
     return {"role": "assistant", "content": words}
 
 
@@ -50,6 +66,9 @@ def result_texts(dialect: str, messages: list[dict[str, Any]]) -> list[tuple[str
     for message in messages:
         if dialect == "anthropic" and isinstance(message.get("content"), list):
             found += [(b["tool_use_id"], b["content"]) for b in message["content"] if b["type"] == "tool_result"]
+        elif dialect == "gemini":
+            given = [part["functionResponse"] for part in message.get("parts", ()) if "functionResponse" in part]
+            found += [(one["id"], next(iter(one["response"].values()), "")) for one in given]
         elif dialect == "openai_responses" and message.get("type") == "function_call_output":
             found.append((message["call_id"], message["output"]))
         elif message.get("role") == "tool":
@@ -63,6 +82,8 @@ def call_ids(dialect: str, messages: list[dict[str, Any]]) -> list[str]:
     for message in messages:
         if dialect == "anthropic" and isinstance(message.get("content"), list):
             found += [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+        elif dialect == "gemini":
+            found += [part["functionCall"]["id"] for part in message.get("parts", ()) if "functionCall" in part]
         elif message.get("type") == "function_call":
             found.append(message["call_id"])
         found += [call["id"] for call in message.get("tool_calls") or ()]
@@ -75,6 +96,8 @@ def tool_spec(dialect: str, name: str) -> dict[str, Any]:
     if dialect == "anthropic":
         return {"name": name, "input_schema": schema}
     function = {"name": name, "parameters": schema}
+    if dialect == "gemini":
+        return {"functionDeclarations": [function]}
     return (
         {"type": "function", **function}
         if dialect == "openai_responses"

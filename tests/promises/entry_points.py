@@ -13,8 +13,18 @@ from typing import Any, NamedTuple, TypeAlias
 from tests.golden import doors
 from tests.promises import conversations as talk
 
-PATHS = {"anthropic": "/v1/messages", "openai_chat": "/v1/chat/completions", "openai_responses": "/v1/responses"}
-MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-4o", "openai_responses": "gpt-5"}
+PATHS = {
+    "anthropic": "/v1/messages",
+    "openai_chat": "/v1/chat/completions",
+    "openai_responses": "/v1/responses",
+    "gemini": "/v1beta/models/gemini-2.5-pro:generateContent",
+}
+MODELS = {
+    "anthropic": "claude-sonnet-4-5",
+    "openai_chat": "gpt-4o",
+    "openai_responses": "gpt-5",
+    "gemini": "gemini-2.5-pro",
+}
 _IDS = re.compile(r"(?:art_\d+|trace)_\w{22}")
 
 
@@ -107,14 +117,14 @@ ENTRY_POINTS: Mapping[str, Show] = {
 
 def _messages(dialect: str, call: ToolCall) -> list[dict[str, Any]]:
     return [
-        talk.user_message("do"),
+        talk.user_message("do", dialect),
         *talk.call_messages(dialect, [("c1", call.tool, call.arguments)]),
         *talk.result_messages(dialect, [("c1", call.output)]),
     ]
 
 
 def _request(dialect: str, call: ToolCall, *, with_tools: bool = False) -> bytes:
-    key = "input" if dialect == "openai_responses" else "messages"
+    key = talk.list_name(dialect)
     body = {"model": MODELS[dialect], "max_tokens": 1_000, key: _messages(dialect, call)}
     tools = {"tools": [talk.tool_spec(dialect, call.tool)]} if with_tools else {}
     return json.dumps({**body, **tools}).encode()
@@ -122,7 +132,7 @@ def _request(dialect: str, call: ToolCall, *, with_tools: bool = False) -> bytes
 
 def _sent_result(dialect: str, request: bytes) -> str:
     body = json.loads(request)
-    return _only_result(dialect, body["input" if dialect == "openai_responses" else "messages"])
+    return _only_result(dialect, body[talk.list_name(dialect)])
 
 
 def _only_result(dialect: str, messages: list[dict[str, Any]]) -> str:

@@ -44,7 +44,7 @@ def shown_later(policy: str, dialect: str, outcome: dict[str, Any], *, succeeds_
     session = Session("s", store=store, settings=settings, clock=fixed_clock, random=seeded())
     kept = session.keep("bash", MAKE, OUTPUT, call_id="c0", **outcome)
     messages = [
-        talk.user_message("do"),
+        talk.user_message("do", dialect),
         *talk.call_messages(dialect, [("c0", "bash", MAKE)]),
         *talk.result_messages(dialect, [("c0", kept.content)]),
     ]

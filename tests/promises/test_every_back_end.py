@@ -54,7 +54,7 @@ def send_steps(store: Store, dialect: str) -> tuple[list[str], str]:
     """Send a conversation step by step with fixed ids and times; return the requests and the head of its chain."""
     settings = Settings(home="unused", models={"m": {"window": 20_000}})
     session = Session("s", store=store, settings=settings, clock=fixed_clock, random=seeded("talk"))
-    messages, sent = [talk.user_message("What is wrong?")], list[str]()
+    messages, sent = [talk.user_message("What is wrong?", dialect)], list[str]()
     for number in range(18):
         name = ("read_file", "bash", "grep", "query")[number % 4]
         messages += talk.call_messages(dialect, [(f"c{number}", name, {"n": number % 7})])

@@ -99,7 +99,7 @@ def test_the_calls_that_answers_print_run_as_printed_to_the_end(name: str, limit
 
 
 def conversation(dialect: str) -> list[dict[str, Any]]:
-    messages = [talk.user_message("find out why the build fails")]
+    messages = [talk.user_message("find out why the build fails", dialect)]
     for number in range(30):
         name = ("read_file", "bash", "grep", "get_build")[number % 4]
         messages += talk.call_messages(dialect, [(f"c{number}", name, {"n": number % 7})])

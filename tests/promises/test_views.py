@@ -104,7 +104,7 @@ def shown(messages: list[dict[str, Any]]) -> dict[str, str]:
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
 def test_a_long_result_is_cut_and_every_call_keeps_its_result(dialect: str) -> None:
     messages = [
-        talk.user_message("go"),
+        talk.user_message("go", dialect),
         *talk.call_messages(dialect, [("c1", "bash", {}), ("c2", "bash", {})]),
         *talk.result_messages(dialect, [("c1", LONG), ("c2", "short")]),
     ]
@@ -199,7 +199,7 @@ class Conversation(RuleBasedStateMachine):
         self.policy = Auto(SMALL) if policy == "auto" else policy_named(policy)
         self.store: Any = FailingStore(self._made())
         self.session = Session("s", store=self.store)
-        self.messages: list[dict[str, Any]] = [talk.user_message("What is wrong with src/main.py?")]
+        self.messages: list[dict[str, Any]] = [talk.user_message("What is wrong with src/main.py?", dialect)]
         self.sent: list[dict[str, Any]] = []
         self.sent_from: list[dict[str, Any]] = []
         self.decisions = 0
@@ -207,8 +207,8 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(words=st.sampled_from(["Go on.", "And value=42?", "Look at src/main.py:10 again"]))
     def user_speaks(self, words: str) -> None:
-        self.messages.append(talk.assistant_message("Done so far."))
-        self.messages.append(talk.user_message(words))
+        self.messages.append(talk.assistant_message("Done so far.", self.dialect))
+        self.messages.append(talk.user_message(words, self.dialect))
 
     @rule(
         tools=st.lists(st.sampled_from(TOOLS), min_size=1, max_size=3),
@@ -347,7 +347,7 @@ def test_keep_then_view_then_view_elsewhere_is_one_result_on_record(dialect: str
     session = Session("s", store=store)
     shown = session.keep("bash", {"command": "make"}, tool_output(1, 2_000), call_id="c1")
     messages = [
-        talk.user_message("go"),
+        talk.user_message("go", dialect),
         *talk.call_messages(dialect, [("c1", "bash", {"command": "make"})]),
         *talk.result_messages(dialect, [("c1", shown.content)]),
     ]

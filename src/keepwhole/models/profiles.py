@@ -74,8 +74,8 @@ _OTHERS = Profile(
     "others", window=128_000, write=1.0, breakpoints=0, assumed=("window", "write", "minimum", "lifetime")
 )
 
-# Prices of November 2026, from the table bundled in litellm 1.108.4 (1.106.2 for Gemini) and the vendors' pages. By the beginning of the
-# model's name, dots as dashes; the longest that fits holds.
+# Prices of November 2026, from the table bundled in litellm 1.108.4 (1.106.2 for Gemini) and the vendors' pages. By the
+# beginning of the model's name, dots as dashes; the longest that fits holds.
 _ROWS: dict[str, Profile] = {
     "claude": _CLAUDE,
     "claude-haiku-4-5": _CLAUDE.replace(minimum=4_096),

@@ -289,8 +289,13 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
     is_changed = False
     for at, message in enumerate(named):
         if is_model(message):
+            made = calls_of(message)
+            found = _with_lost_parts(_NOTHING_SAID, calls, find) if _is_later_turn(calls, made, find) else None
+            if found is not None:
+                whole.append(found)
+                is_changed, calls = True, {}
             whole.append(messages[at])
-            calls |= calls_of(message)
+            calls |= made
             continue
         found = _with_lost_parts(message, calls, find)
         whole.append(messages[at] if found is None else found)
@@ -298,6 +303,13 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
     found = _with_lost_parts(_NOTHING_SAID, calls, find) if calls else None
     whole += [] if found is None else [found]
     return whole if is_changed or found is not None else messages
+
+
+def _is_later_turn(calls: Mapping[str, str], made: Mapping[str, str], find: FindLost) -> bool:
+    """Whether the message between two of the model is lost: its calls in the second are of a later turn."""
+    before = next(reversed(calls), None) if made else None
+    lost = None if before is None else find(before)
+    return lost is not None and not lost.is_beside(next(iter(made)))
 
 
 def _with_lost_parts(message: Wire, calls: Mapping[str, str], find: FindLost) -> Wire | None:
@@ -323,11 +335,11 @@ def _with_lost_parts(message: Wire, calls: Mapping[str, str], find: FindLost) ->
 
 
 def _find_in_place(result: Json, find: FindLost) -> LostResult | None:
-    """What is lost of a result that is there; None where it has media, or more than texts."""
-    response = fields_of(result.get("response"))
-    if result.get("parts") or not all(isinstance(value, str) for value in response.values()):
+    """What is lost of a result that is there; None where it has media, or several fields that are not all texts."""
+    values = list(fields_of(result.get("response")).values())
+    if result.get("parts") or (len(values) > 1 and not all(isinstance(value, str) for value in values)):
         return None
-    return find(text_of(result.get("id")), list(response.values()) or None)
+    return find(text_of(result.get("id")), values if len(values) > 1 else next(iter(values), None))
 
 
 def _found_part(tool: str, call_id: str, found: LostResult) -> Json:
