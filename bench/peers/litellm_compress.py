@@ -143,7 +143,8 @@ def result_text(message: Json) -> str:
     """The results in a message; a fact that the agent wrote into a call of its own is no evidence of it."""
     if message["role"] == "tool":
         return str(message["content"])
-    parts: list[object] = message["content"] if isinstance(message["content"], list) else []
+    content: object = message["content"]
+    parts = cast("list[object]", content) if isinstance(content, list) else []
     return "".join(str(fields_of(part).get("content")) for part in parts)
 
 
