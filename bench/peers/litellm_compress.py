@@ -13,7 +13,7 @@ import os
 import random
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from keepwhole.config import Settings
 from keepwhole.models.tokens import estimate
