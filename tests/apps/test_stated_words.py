@@ -60,5 +60,5 @@ def test_everything_is_indexed_before_a_search_is_through_and_progress_is_told(t
     index_all(store, "s", told.append)
     assert store.passages("s", until=0.0).is_all
     assert all(one.looked <= one.total == 3 for one in told)
-    assert re.match(r"Searched 1 of 3 results so far", Looked(1, 3).words)
+    assert re.match(r"Searched 1 of 3 results so far", Looked(1, 3).words_while(False))
     store.close()

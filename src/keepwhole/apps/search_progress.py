@@ -20,19 +20,13 @@ class Looked(NamedTuple):
     looked: int
     total: int
 
-    @property
-    def is_all(self) -> bool:
-        """Whether every result was looked at."""
-        return self.looked >= self.total
+    def words_while(self, is_all: bool) -> str:
+        """The count in words, for a search that is through or not.
 
-    @property
-    def words(self) -> str:
-        """The count in words.
-
-        >>> Looked(640, 1_935).words
+        >>> Looked(640, 1_935).words_while(False)
         'Searched 640 of 1,935 results so far'
         """
-        return f"Searched {self.looked:,} of {self.total:,} results" + ("" if self.is_all else " so far")
+        return f"Searched {self.looked:,} of {self.total:,} results" + ("" if is_all else " so far")
 
 
 def looked_at(store: Store, session: str, seqs: Sequence[int]) -> Looked:

@@ -32,8 +32,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole import events
-from keepwhole.canonical.entry import HIDDEN_ROUND
-from keepwhole.canonical.round_times import RoundTimes
+from keepwhole.canonical.entry import HIDDEN_ROUND, RoundTimes
 from keepwhole.conversation.context import FindOriginal, ViewMode
 from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog

@@ -3,17 +3,18 @@
 Owns: the names of these headers. Must not know: who asks, and what is done about a limit.
 """
 
+import calendar
 import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from typing import NamedTuple
 
 _UNIFIED = "anthropic-ratelimit-unified-"
 _ANTHROPIC = "anthropic-ratelimit-"
 _OPENAI = "x-ratelimit-"
 _CODEX = "x-codex-"
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:Z|\+00:00)$")
 _SPAN = re.compile(r"(?:(\d+(?:\.\d+)?)(ms|[dhms]))")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _MOST = 12
@@ -113,7 +114,9 @@ def _number(text: str) -> float | None:
 
 def _moment(text: str, now: float) -> int | None:
     """When a limit begins anew: a date, or how long from now, such as `6m0s`."""
-    with suppress(ValueError, OverflowError):
-        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    if (date := _DATE.match(text)) is not None:
+        with suppress(ValueError):
+            return calendar.timegm((*map(int, date.groups()), 0, 0, 0)) * 1000
+        return None
     spans = _SPAN.findall(text)
     return round((now + sum(float(count) * _SECONDS[unit] for count, unit in spans)) * 1000) if spans else None

@@ -17,6 +17,9 @@ from keepwhole.config import Settings
 from keepwhole.store.protocol import Store
 
 _SEARCH_SECONDS = 0.5
+"""For one search while results are still being indexed; the page asks again."""
+_THOROUGH = 20.0
+"""For one search once all are: what is left to read does not become less by asking again."""
 
 
 class InspectorServices:
@@ -32,7 +35,9 @@ class InspectorServices:
     def search(self, name: str, words: str, most: int) -> dict[str, Any]:
         """The results of a session that contain all these words, each with its first matching line."""
         timeline = self.record.timeline(name)
-        until = time.monotonic() + _SEARCH_SECONDS
+        now = time.monotonic()
+        is_indexed = self.record.store.passages(name, until=now + _SEARCH_SECONDS / 2).is_all
+        until = now + (_THOROUGH if is_indexed else _SEARCH_SECONDS)
         matches = self.record.store.search(name, words, most, until=until) if words.split() else []
         found: list[dict[str, Any]] = []
         for match in matches:
@@ -44,7 +49,7 @@ class InspectorServices:
         with timeline.lock:
             seqs = [kept.seq for kept in timeline.results.values()]
         looked = Looked(len(seqs), len(seqs)) if is_all else looked_at(self.record.store, name, seqs)
-        return {"found": found, "is_all": is_all, **looked._asdict(), "words": looked.words, "next": None}
+        return {"found": found, "is_all": is_all, **looked._asdict(), "words": looked.words_while(is_all), "next": None}
 
     def close(self) -> None:
         """Close the record's readers."""
