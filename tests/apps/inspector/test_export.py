@@ -87,3 +87,16 @@ def test_an_exported_session_is_looked_at_without_a_server(
         f"file://{tmp_path}/{name}.html" for name in (played, "s")
     }
     tab.close()
+
+
+def test_the_command_writes_a_page_of_some_steps(
+    services: InspectorServices, played: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from keepwhole.apps.cli.main import main
+
+    monkeypatch.setenv("KEEPWHOLE_HOME", services.record.settings.home)
+    target = tmp_path / "run.html"
+    asked = ["sessions", "export", played, "--format", "html", "--steps", "2-3", "-o", str(target)]
+    assert main(asked) == 0
+    assert target.read_bytes().startswith(b"<!doctype html>")
+    assert main([*asked[:-3], "x-y", "-o", str(tmp_path / "other.html")]) == 2
