@@ -32,8 +32,8 @@ def shots(session: str, rewritten: int) -> list[Shot]:
     """What is worth a picture; one step is chosen for the prefix that it rewrote."""
     own = f"/session/{session}"
     return [
-        Shot("inspector", f"{own}/step/51", 1360, 860, "light", ".pair .seen"),
-        Shot("inspector-dark", f"{own}/step/{rewritten}", 1360, 860, "dark", ".note.turn"),
+        Shot("inspector", f"{own}/step/30", 1360, 860, "light", ".pair .seen"),
+        Shot("inspector-dark", f"{own}/step/{rewritten + 1}", 1360, 860, "dark", ".note.turn"),
         Shot("inspector-play", f"{own}/play", 1360, 700, "light", "form.settings", "Replay this session"),
         Shot("inspector-narrow", own, 390, 780, "light", ".row.chosen .what"),
     ]
