@@ -39,6 +39,7 @@ from tests.upstream.spelling import Part, Text, Tool
 _TASK = re.compile(r"\bTask (\w+-\d+-\w+)\.")
 _STEP = re.compile(r"Step (\d+)\.$")
 _SUMMARY = "<keepwhole-summary>"
+_SAID = re.compile(r", said: Step (\d+)\.$", re.M)
 _LISTED = re.compile(r"^- step \d+: (\w+) (\{.*?\}) (.*)$", re.M)
 """A call in a summary, or in the list of those that it folds: the tool, its arguments, what is told of its result."""
 _FOLDED = re.compile(r" are folded\. The list: ([^\n]*?\))")
@@ -61,7 +62,8 @@ class PlanOracle:
         """Return what the model says to a request."""
         task = _task_in(body)
         turns = turns_of(body)
-        at = max((int(found[1]) for turn in turns if (found := _STEP.search(turn.text))), default=-1) + 1
+        steps = [int(found[1]) for turn in turns if (found := _STEP.search(turn.text))]
+        at = max([*steps, *_steps_summarized(body)], default=-1) + 1
         shown = [*_summarized(body), *_shown_in(turns)]
         step = task.plan[at] if at < len(task.plan) else None
         needed = step.needs(task.facts) if step else task.needed
@@ -164,6 +166,13 @@ def _summarized(body: Json) -> Iterator[_Shown]:
             for found in _LISTED.finditer(text):
                 with suppress(ValueError):
                     yield _Shown(found[1], json.loads(found[2]), found[3])
+
+
+def _steps_summarized(body: Json) -> Iterator[int]:
+    """Yield the steps of which a summary tells that they were taken."""
+    for text in strings_in(body.get("messages", body.get("input"))):
+        if _SUMMARY in text:
+            yield from map(int, _SAID.findall(text))
 
 
 def _folded_lists(body: Json) -> list[PrintedCall]:
