@@ -14,8 +14,10 @@ export const short = (value) => {
 };
 export const bytes = (value) => {
   if (value === null || value === undefined) return "–";
-  if (value < 1000) return `${value} B`;
-  return `${short(value).replace(/([kMG])$/, " $1")}B`;
+  if (value < 1024) return value === 1 ? "1 byte" : `${value} bytes`;
+  let [amount, unit] = [value / 1024, 0];  // 1024 to the unit, one decimal, as the command line and notices say it
+  while (amount >= 1023.95 && unit < 3) [amount, unit] = [amount / 1024, unit + 1];
+  return `${amount.toFixed(1)} ${["KB", "MB", "GB", "TB"][unit]}`;
 };
 export const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(value < 0.1 && value > 0 ? 1 : 0)} %`);
 export const many = (value, one) => `${count(value)} ${one}${value === 1 ? "" : "s"}`;
