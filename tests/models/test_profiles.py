@@ -123,3 +123,11 @@ def test_a_long_request_to_gemini_costs_more_from_200000_tokens_on(model: str) -
     profile = profile_for(model)
     prices = [profile.replace(long_price=2.0).factor(tokens) for tokens in (1, 200_000, 200_001)]
     assert prices == [1.0, 1.0, 2.0]
+
+
+def test_the_model_that_answered_counts_where_the_name_that_was_asked_is_no_models() -> None:
+    assert profile_for("team-helper", answered_by="gpt-4.1-2025-04-14").name == "gpt-4-1"
+    assert profile_for("gpt-5", answered_by="gpt-4.1-2025-04-14").name == "gpt-5"
+    settings = {"team-helper": {"window": 5_000}, "gpt-4.1": {"window": 9_000, "lifetime": 60}}
+    found = profile_for("team-helper", settings, "gpt-4.1-2025-04-14")
+    assert (found.window, found.lifetime, found.read) == (5_000, 60, 0.25)

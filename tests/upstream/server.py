@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.upstream.answer import Answer, refusal, written
+from tests.upstream.clouds import cloud_complaint
 from tests.upstream.complaint import complaint
 from tests.upstream.prompt import tokens_of
 from tests.upstream.prompt_cache import Refused, Till
@@ -94,12 +95,12 @@ class Upstream:
         self.asked.append(asked)
         path = asked.path.partition("?")[0]
         dialect = dialect_of(path)
-        if asked.method != "POST" or dialect is None:
+        if asked.method != "POST" or dialect is None or path.endswith("/count-tokens:rawPredict"):
             answer = self._aside(asked, path)
             return await _Sending(answer, reader, writer).whole([answer.body or b""], asked.method == "HEAD")
         body = asked.body
         streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
-        answer, usage = self._answer(body, dialect)
+        answer, usage = self._answer(asked, body, dialect)
         self.answers += answer.status == 200
         pieces = written(answer, dialect, streamed, self.answers, usage)
         sending = _Sending(answer, reader, writer)
@@ -112,7 +113,7 @@ class Upstream:
             return Answer(headers=kind)
         if "upgrade" in asked.headers:
             return Answer(status=426, body=b"{}", headers=kind)
-        if asked.method == "POST" and path.endswith(("/count_tokens", "/input_tokens")):
+        if asked.method == "POST" and path.endswith(("/count_tokens", "/input_tokens", "/count-tokens:rawPredict")):
             count = self._till.count(asked.body) if self._till else len(asked.data) // 4
             return Answer(body=json.dumps({"input_tokens": count}).encode(), headers=kind)
         if asked.method == "POST" and path.endswith(":countTokens"):
@@ -120,8 +121,8 @@ class Upstream:
             return Answer(body=json.dumps({"totalTokens": count}).encode(), headers=kind)
         return Answer(status=404, body=b"{}", headers=kind)
 
-    def _answer(self, body: Json, dialect: Dialect) -> tuple[Answer, Json | None]:
-        wrong = complaint(body)
+    def _answer(self, asked: Asked, body: Json, dialect: Dialect) -> tuple[Answer, Json | None]:
+        wrong = cloud_complaint(asked.path, asked.headers, body) or complaint(body)
         if wrong:
             self.refused.append(wrong)
             return refusal(dialect, 400, wrong), None

@@ -16,6 +16,8 @@ ENDS: dict[str, Dialect] = {
     "/responses": "openai_responses",
     ":generateContent": "gemini",
     ":streamGenerateContent": "gemini",
+    ":rawPredict": "anthropic",
+    ":streamRawPredict": "anthropic",
 }
 """How the paths of each dialect end."""
 

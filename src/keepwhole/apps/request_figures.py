@@ -128,7 +128,7 @@ def _costs_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> I
     largest = max((answer.input or 0 for _, answer in answers), default=0)
     client, before, history, used = UnmanagedClient(), 0, _History(), 0.0
     for number, (step, answer) in enumerate(answers):
-        profile = profile_of(step.request.model)
+        profile = profile_of(step.model)
         profile = profile.replace(window=max(profile.window, largest))  # what was billed has fitted
         paid = _paid(answer, profile)
         size = history.size_with(step.request, answer.input or 0)
@@ -141,7 +141,7 @@ def _costs_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> I
             write = profile.write if answer.written else 1.0
             client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
             before = size
-        price = input_price(step.request.model)
+        price = input_price(step.model)
         rate = None if price is None else price / _MILLION
         whole = paid if is_same else client.cost - cost_before
         more = 0 if is_same else client.compactions - compactions
@@ -203,7 +203,7 @@ def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: 
     """The number of the first step at which a client would compact, as sent or whole; None where there is none."""
     share = Thresholds().compact
     for number, step in enumerate(steps, 1):
-        if sizes(step)[whole] >= share * profile_of(step.request.model).window:
+        if sizes(step)[whole] >= share * profile_of(step.model).window:
             return number
     return None
 

@@ -151,6 +151,8 @@ class Response(Value):
     """Milliseconds of Keepwhole's own work until it was sent; None in entries of earlier releases."""
     limits: str | None = None
     """The provider's rate limits as JSON, as the headers of its answer told them."""
+    answered_by: str | None = None
+    """The model that the provider says it used, where the request names another, such as a deployment."""
 
     @property
     def times(self) -> RoundTimes | None:
@@ -179,6 +181,7 @@ _LATER = (
     "own_ms",
     "limits",
     "by_plan",
+    "answered_by",
 )
 """Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
 

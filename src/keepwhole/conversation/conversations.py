@@ -70,7 +70,7 @@ class Conversations:
         self._generation = self.journal.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._knows_fork = False
-        self._profile = lru_cache(maxsize=64)(self._profile_for)
+        self._profile_of = lru_cache(maxsize=64)(self._profile_for)
         self.billing = Billing(
             writer.name, clock, self._profile, lambda: self.journal.bills, self.journal.request_reader
         )
@@ -260,8 +260,11 @@ class Conversations:
             self._named = wanted, named
         return self._named[1]
 
-    def _profile_for(self, model: str | None) -> Profile:
-        return profile_for(model, self._settings.models)
+    def _profile(self, model: str | None) -> Profile:
+        return self._profile_of(model, self.billing.answered_by(model))
+
+    def _profile_for(self, model: str | None, answered_by: str | None) -> Profile:
+        return profile_for(model, self._settings.models, answered_by)
 
 
 def _as_request(given: Any) -> RequestBody | None:

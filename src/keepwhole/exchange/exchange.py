@@ -500,7 +500,9 @@ class Exchange:
         """Record a round: what was sent and what came. Never raises; a request that counts leaves no trace."""
         if self.identity.purpose == "compaction" and status == 200 and self._log is not None:
             self._session.conversations.record_compaction(self.identity.branch)
-        self._log_round(number, LoggedAnswer(data, status, outcome, usage=_answer_facts(usage, took, limits)), usage)
+        self._log_round(
+            number, LoggedAnswer(data, status, outcome, usage=self._answer_facts(usage, took, limits)), usage
+        )
 
     def record_unanswered(self, number: int) -> None:
         """Record a round that got no answer."""
@@ -534,10 +536,18 @@ class Exchange:
             by_plan=self.identity.by_plan or None,
         )
 
-
-def _answer_facts(usage: Usage | None, took: RoundTimes, limits: str | None) -> AnswerFacts:
-    timed = AnswerFacts(first_ms=took.first, total_ms=took.total, queue_ms=took.queue, own_ms=took.own, limits=limits)
-    if usage is None:
-        return timed
-    cached = usage.cached if usage.says_cached else None
-    return timed._replace(input=usage.input, cached=cached, written=usage.written, output=usage.output)
+    def _answer_facts(self, usage: Usage | None, took: RoundTimes, limits: str | None) -> AnswerFacts:
+        timed = AnswerFacts(
+            first_ms=took.first, total_ms=took.total, queue_ms=took.queue, own_ms=took.own, limits=limits
+        )
+        if usage is None:
+            return timed
+        cached = usage.cached if usage.says_cached else None
+        answered_by = usage.model if usage.model != self.model else ""
+        return timed._replace(
+            input=usage.input,
+            cached=cached,
+            written=usage.written,
+            output=usage.output,
+            answered_by=answered_by or None,
+        )

@@ -23,6 +23,7 @@ from keepwhole.exchange.manifest_writer import (
     split,
     split_into_pieces,
 )
+from keepwhole.models.profiles import is_listed
 from keepwhole.session import Session
 from keepwhole.store.protocol import Row, body_of, entry_of
 from keepwhole.store.requests import Requests
@@ -65,6 +66,7 @@ class AnswerFacts(NamedTuple):
     queue_ms: int | None = None
     own_ms: int | None = None
     limits: str | None = None
+    answered_by: str | None = None
 
 
 class LoggedAnswer(NamedTuple):
@@ -83,6 +85,13 @@ class LoggedRequest(NamedTuple):
     seq: int
     request: Request
     response: Response | None
+
+    @property
+    def model(self) -> str:
+        """The model whose prices count: the one that the provider says it used, where the request's name is no
+        model's."""
+        answered_by = self.response.answered_by if self.response is not None else None
+        return answered_by if answered_by and not is_listed(self.request.model) else self.request.model
 
     @property
     def outcome(self) -> str:

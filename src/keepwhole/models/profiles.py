@@ -73,6 +73,7 @@ _DEEPSEEK = Profile(
 _OTHERS = Profile(
     "others", window=128_000, write=1.0, breakpoints=0, assumed=("window", "write", "minimum", "lifetime")
 )
+_MISTRAL = _OTHERS.replace(read=0.1)
 
 # Prices of November 2026, from the table bundled in litellm 1.108.4 (1.106.2 for Gemini) and the vendors' pages. By the
 # beginning of the model's name, dots as dashes; the longest that fits holds.
@@ -117,6 +118,13 @@ _ROWS: dict[str, Profile] = {
     "kimi": _OTHERS.replace(read=0.17),
     "glm": _OTHERS.replace(read=0.18),
     "minimax": _OTHERS.replace(read=0.1, write=1.25, assumed=("window", "minimum", "lifetime")),
+    "grok": _OTHERS.replace(read=0.25, assumed=("window", "minimum", "lifetime")),
+    "mistral": _MISTRAL,
+    "magistral": _MISTRAL,
+    "ministral": _MISTRAL,
+    "devstral": _MISTRAL,
+    "codestral": _MISTRAL,
+    "gpt-oss": _OTHERS.replace(read=0.5),
 }
 PROFILES: Mapping[str, Profile] = MappingProxyType({key: row.replace(name=key) for key, row in _ROWS.items()})
 """The rows by the beginnings of models' names."""
@@ -178,22 +186,34 @@ _OVERRIDABLE = tuple(name for name in Profile.fields if name not in ("name", "as
 _NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 
 
-def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]] = _NO_OVERRIDES) -> Profile:
+def profile_for(
+    model: str | None,
+    overrides: Mapping[str, Mapping[str, object]] = _NO_OVERRIDES,
+    answered_by: str | None = None,
+) -> Profile:
     """Return the profile of a model by the longest beginning of its name that the table has.
 
     Overrides go by beginnings of names too, longer ones last; `default` is for models that the table does not have.
+    `answered_by` is the model that the provider says it used: its row holds where `model` is no model's name.
 
     >>> profile_for("openrouter/anthropic/claude-opus-5.5-20260801").read
     0.05
     """
     check_overrides(overrides)
-    name = _normalize(model or "")
-    found = max((key for key in PROFILES if _is_prefix(name, key)), key=len, default="")
+    name, answered = _normalize(model or ""), _normalize(answered_by or "")
+    found = _row_of(name) or _row_of(answered)
     profile = PROFILES[found] if found else _with_given(DEFAULT, overrides.get("default", {}))
-    for key in sorted(overrides, key=len):
-        if _is_prefix(name, _normalize(key)):
-            profile = _with_given(profile, overrides[key])
+    names = (name,) if _row_of(name) else (answered, name)
+    for each in names:
+        for key in sorted(overrides, key=len):
+            if _is_prefix(each, _normalize(key)):
+                profile = _with_given(profile, overrides[key])
     return profile
+
+
+def _row_of(name: str) -> str:
+    """Return the longest beginning of a name that the table has; empty where it has none."""
+    return max((key for key in PROFILES if _is_prefix(name, key)), key=len, default="")
 
 
 def _with_given(profile: Profile, given: Mapping[str, object]) -> Profile:
@@ -207,6 +227,15 @@ def check_overrides(overrides: Mapping[str, Mapping[str, object]]) -> None:
         refuse_unknown(f"models.{model}.", given, _OVERRIDABLE)
         for name, value in given.items():
             check_value(f"models.{model}.{name}", value, Profile.__annotations__[name])
+
+
+def is_listed(model: str | None) -> bool:
+    """Return whether the table has a row for a model.
+
+    >>> is_listed("gpt-5-mini-2025-08-07"), is_listed("our-deployment")
+    (True, False)
+    """
+    return bool(_row_of(_normalize(model or "")))
 
 
 def input_price(model: str | None) -> float | None:

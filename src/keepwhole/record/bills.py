@@ -201,6 +201,8 @@ class Billing:
         self._prompts = Prompts()
         self._latest: RequestBody | None = None
         self._models: OrderedDict[str, _Model] = OrderedDict()
+        self._answered_by: dict[str, str] = {}
+        """The model that a provider said it used, by the name that requests have for it."""
         self._own: Counter[str] = Counter()
         """Digests of requests that were learned from before they were on record."""
         self._unread: deque[BilledRequest] = deque(maxlen=_LOOKED_AT)
@@ -248,6 +250,7 @@ class Billing:
         if response.status != 200 or request.scale <= 0:
             return
         self._unread.append(billed)
+        self._note_model(request.model, response.answered_by)
         if response.input is not None:
             self._model(request.model).correct(billed.estimated_tokens, response.input)
         if response.cached is not None:
@@ -302,6 +305,7 @@ class Billing:
         told = None if billed is None else (billed.input, billed.cached, billed.written)
         with self._lock:
             self._own[digest] += bool(digest)
+            self._note_model(expected.model, usage.model if usage is not None else None)
             model = self._model(expected.model)
             model.forecast.learn(expected.prompt, expected.profile, expected.at, expected.hit, told)
             if is_plain and usage is not None:
@@ -346,6 +350,14 @@ class Billing:
         with self._lock:
             known = self._models.get(model or "")
             return profile.lifetime if known is None else known.forecast.lifetime(profile)
+
+    def answered_by(self, model: str | None) -> str | None:
+        """The model that the provider last said it used for requests with this name; None where it said the same."""
+        return self._answered_by.get(model or "")
+
+    def _note_model(self, asked: str, answered_by: str | None) -> None:
+        if answered_by and answered_by != asked and (asked in self._answered_by or len(self._answered_by) < _MODELS):
+            self._answered_by[asked] = answered_by
 
     def _model(self, name: str) -> _Model:
         model = self._models.setdefault(name, _Model())

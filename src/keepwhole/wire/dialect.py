@@ -71,7 +71,8 @@ class Provider(NamedTuple):
 
     name: str
     """The name of the proxy's upstream."""
-    address: str
+    address: str = ""
+    """Its usual address; empty where every customer has another one, which only the settings can name."""
 
 
 class PathPattern(NamedTuple):
@@ -171,7 +172,7 @@ class Dialect(ToolDialect, Protocol):
     paths: Mapping[str, PathKind]
     """The ends of the paths that it answers."""
     path_patterns: tuple[PathPattern, ...]
-    """The same for paths that are not spelled alike each time; they are tried in order, after `paths`."""
+    """The same for paths that are not spelled alike each time; they are tried in order, before `paths`."""
 
     messages_field: str
     """The field of a request with the list of messages."""

@@ -73,7 +73,8 @@ class Table:
         ]
         """Paths that are recognized by a regular expression, in the order in which they are tried."""
         others = (one.provider for dialect in dialects for one in dialect.path_patterns if one.provider is not None)
-        self.upstreams = {**dict(others), **{dialect.provider: dialect.upstream for dialect in dialects}}
+        addresses = {name: address for name, address in others if address}
+        self.upstreams = {**addresses, **{dialect.provider: dialect.upstream for dialect in dialects}}
         """The usual address of each provider."""
         self.decoders = tuple(dialect.decode for dialect in dialects)
         self.messages_fields = {dialect.messages_field: dialect.takes_text for dialect in dialects}
@@ -130,14 +131,11 @@ def endpoint_of(path: str) -> Endpoint | None:
     <dialect anthropic>
     """
     path = path.rstrip("/")
-    exact = next((endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end)), None)
-    if exact is not None:
-        return exact
     for pattern, endpoint in TABLE.patterns:
         if found := pattern.search(path):
             model = found.groupdict().get("model")
             return endpoint if model is None else endpoint._replace(model=unquote(model))
-    return None
+    return next((endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end)), None)
 
 
 def dialect_of_headers(headers: Mapping[str, str]) -> Dialect:

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from keepwhole.wire.content import Json, count_in, fields_of
+from keepwhole.wire.fields import text_of
 from keepwhole.wire.sse import Events
 
 _TELLS = re.compile(rb'"usage"\s*:\s*\{|"applied_edits"\s*:')
 """An event with usage in it; a text that quotes this has backslashes before its quotes."""
+_BESIDE = ("context_management", "model", "timings")
+"""Fields beside the usage that say more about it."""
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
@@ -32,19 +35,35 @@ class Usage(NamedTuple):
     """Whether the provider says at all what its cache served; 0 is no news where it does not."""
     hops: int = 1
     """Times that the provider ran its model for this request; the input is that of all of them."""
+    model: str = ""
+    """The model that the provider says it used; empty where it says none."""
 
 
 def openai_usage(body: Json) -> Usage | None:
-    """The usage in a response of OpenAI; gateways mix the names of its two APIs."""
+    """The usage in a response of OpenAI, or of a server that speaks like it; gateways mix the names of its two APIs."""
     usage = fields_of(body.get("usage"))
     total = count_in(usage, "prompt_tokens", "input_tokens")
     if total is None:
         return None
     details = fields_of(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
-    cached = count_in(details, "cached_tokens")
+    cached = _cached_tokens(body, usage, details)
     written = count_in(details, "cache_write_tokens") or 0
     output = count_in(usage, "completion_tokens", "output_tokens") or 0
-    return Usage(total, min(cached or 0, total), written, output, None, cached is not None)
+    return Usage(
+        total, min(cached or 0, total), written, output, None, cached is not None, model=text_of(body.get("model"))
+    )
+
+
+def _cached_tokens(body: Json, usage: Json, details: Json) -> int | None:
+    """The tokens that the cache served; None where the server does not say.
+
+    In the details at OpenAI, OpenRouter, Groq, xAI and vLLM; beside the other counts at DeepSeek, Moonshot and Mistral;
+    in `timings` at llama.cpp. Ollama and LM Studio do not say.
+    """
+    told = count_in(details, "cached_tokens")
+    if told is None:
+        told = count_in(usage, "prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
+    return count_in(fields_of(body.get("timings")), "cache_n") if told is None else told
 
 
 def streamed_body(data: bytes) -> Json:
@@ -55,8 +74,7 @@ def streamed_body(data: bytes) -> Json:
         inner = fields_of(event.get("message")) or fields_of(event.get("response"))
         for one in (inner, event):
             usage |= {name: value for name, value in fields_of(one.get("usage")).items() if value is not None}
-            if one.get("context_management"):
-                body["context_management"] = one["context_management"]
+            body |= {name: one[name] for name in _BESIDE if one.get(name)}
     return {**body, "usage": usage}
 
 

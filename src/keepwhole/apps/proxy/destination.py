@@ -40,6 +40,13 @@ _LONGEST_NAME = 100
 _EVERYBODY = ""
 
 
+class UnknownUpstream(Exception):
+    """A path belongs to a provider whose address only the settings can name, and they do not."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"This path is one of `{name}`, whose address is yours: set `proxy.upstreams.{name}` to it.")
+
+
 class Upstreams:
     """The providers by name, with their URLs."""
 
@@ -55,10 +62,14 @@ class Upstreams:
     def target(self, target: str, headers: Mapping[str, str]) -> tuple[str, str]:
         """The name of the upstream for a path, and the path at that upstream."""
         first, slash, rest = target[1:].partition("/")
-        if slash and first in self._urls:
+        provider = _provider_of(target)
+        # Azure's paths begin with `/openai/`, which is no upstream's name there.
+        if slash and first in self._urls and provider in (None, first, _provider_of(slash + rest)):
             return first, slash + rest
-        endpoint = endpoint_of(target.partition("?")[0])
-        return endpoint.provider if endpoint is not None else dialect_of_headers(headers).provider, target
+        name = provider or dialect_of_headers(headers).provider
+        if name not in self._urls:
+            raise UnknownUpstream(name)
+        return name, target
 
     def url(self, name: str, target: str) -> URL:
         """The full URL of a path at an upstream, with every character of the path unchanged."""
@@ -67,6 +78,12 @@ class Upstreams:
         if path.endswith(_VERSION) and target.startswith(f"{_VERSION}/"):
             target = target[len(_VERSION) :]
         return URL(f"{base.scheme}://{base.raw_authority}{path}{target}", encoded=True)
+
+
+def _provider_of(target: str) -> str | None:
+    """The provider that usually answers a path; None for one that is passed on."""
+    endpoint = endpoint_of(target.partition("?")[0])
+    return endpoint.provider if endpoint is not None else None
 
 
 def network_proxy(url: URL) -> str | None:

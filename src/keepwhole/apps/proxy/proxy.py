@@ -26,7 +26,7 @@ from keepwhole.apps.proxy.connection import (
     stream_body,
 )
 from keepwhole.apps.proxy.credentials import credentials_of
-from keepwhole.apps.proxy.destination import TenantRouter, Upstreams
+from keepwhole.apps.proxy.destination import TenantRouter, UnknownUpstream, Upstreams
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.proxy.relay import Relay, Unreachable, unreachable_response
 from keepwhole.apps.proxy.telemetry import Counters, Reporter
@@ -136,7 +136,10 @@ class Proxy:
     ) -> web.StreamResponse:
         if "websocket" in request.headers.get("upgrade", "").lower():
             return _refuse(proxied, 426, "WebSockets are not served here; send the request over HTTP.")
-        name, path = setup.upstreams.target(target, request.headers)
+        try:
+            name, path = setup.upstreams.target(target, request.headers)
+        except UnknownUpstream as error:
+            return _refuse(proxied, 400, str(error))
         relay = Relay(
             self._client, request, setup.upstreams.url(name, path), setup.upstreams.network_proxy(name), proxied
         )

@@ -28,7 +28,7 @@ from keepwhole.wire.content import (
     text_of,
     words_in,
 )
-from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
+from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply, end_reason
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.media import IMAGE_TYPES, PDF
 from keepwhole.wire.pairs import FindLost, Repairs
@@ -51,6 +51,9 @@ _LAST = 4_096
 # The look behind comes second, so that the search for the letters before it stays fast.
 _END = re.compile(rb"event:(?<![^\r\n]event:) ?message_stop\r?\n?data:[^\r\n]*[\r\n]")
 
+_VERTEX = Provider("vertex", "https://aiplatform.googleapis.com")
+_VERTEX_MODELS = "/projects/[^/]+/locations/[^/]+/publishers/anthropic/models"
+
 
 @final
 class AnthropicDialect(Dialect):
@@ -64,7 +67,10 @@ class AnthropicDialect(Dialect):
     upstream = "https://api.anthropic.com"
     own_headers = ("anthropic-version", "x-api-key")
     paths = MappingProxyType({"/messages": "turn", "/messages/count_tokens": "count"})
-    path_patterns = ()
+    path_patterns = (
+        PathPattern(re.compile(rf"{_VERTEX_MODELS}/count-tokens:rawPredict$"), "count", _VERTEX),
+        PathPattern(re.compile(rf"{_VERTEX_MODELS}/(?P<model>[^/:]+):(?:raw|streamRaw)Predict$"), "turn", _VERTEX),
+    )
     messages_field = "messages"
     takes_text = False
     tools_fields = ("tools",)
@@ -230,6 +236,7 @@ class AnthropicDialect(Dialect):
             fields_of(body.get("context_management")).get("applied_edits"),
             cached is not None,
             max(1, turns.count("message")),
+            text_of(body.get("model")),
         )
 
     def usage_in_stream(self, data: bytes) -> Usage | None:

@@ -13,7 +13,7 @@ from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of, parts_of, role_of, text_of, words_in
-from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
+from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply, end_reason
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.openai_chat import messages as own
 from keepwhole.wire.openai_chat.stream import ChatStream
@@ -48,7 +48,9 @@ class ChatDialect(Dialect):
     upstream = "https://api.openai.com"
     own_headers = ()
     paths = MappingProxyType({"/chat/completions": "turn"})
-    path_patterns = ()
+    path_patterns = (
+        PathPattern(re.compile(r"/openai/deployments/(?P<model>[^/]+)/chat/completions$"), "turn", Provider("azure")),
+    )
     messages_field = "messages"
     takes_text = False
     tools_fields = ("tools", "functions")

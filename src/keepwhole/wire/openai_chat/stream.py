@@ -45,6 +45,8 @@ class ChatStream(AnswerStream):
             return event.raw
         self._id = self._id or data.get("id")
         choices = [fields_of(choice) for choice in parts_of(data["choices"])]
+        if not choices and not data.get("usage"):
+            return b"" if self._round else event.raw  # Azure begins with what its filter found in the prompt
         if not choices:
             self._held.append({**data, "id": self._id})
             return b""
