@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeAlias
 
+from tests.upstream import bedrock
 from tests.upstream.answer import Answer, refusal, written
 from tests.upstream.clouds import cloud_complaint
 from tests.upstream.complaint import complaint
@@ -25,6 +26,7 @@ Said: TypeAlias = list[Part] | Answer
 Model: TypeAlias = Callable[[Json], Said]
 Line: TypeAlias = Said | Model
 _STATUSES = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 404: "Not Found", 426: "Upgrade Required"}
+_FRAMED = ("content-type", "application/vnd.amazon.eventstream")
 _TICK = 0.005
 
 
@@ -99,10 +101,13 @@ class Upstream:
             answer = self._aside(asked, path)
             return await _Sending(answer, reader, writer).whole([answer.body or b""], asked.method == "HEAD")
         body = asked.body
-        streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
+        is_framed = bedrock.streams(path)
+        streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent") or is_framed
         answer, usage = self._answer(asked, body, dialect)
         self.answers += answer.status == 200
         pieces = written(answer, dialect, streamed, self.answers, usage)
+        if is_framed and answer.body is None:
+            pieces, answer = bedrock.framed(pieces), answer._replace(headers=(*answer.headers, _FRAMED))
         sending = _Sending(answer, reader, writer)
         return await (sending.stream(pieces) if streamed and answer.status == 200 else sending.whole(list(pieces)))
 
@@ -122,10 +127,10 @@ class Upstream:
         return Answer(status=404, body=b"{}", headers=kind)
 
     def _answer(self, asked: Asked, body: Json, dialect: Dialect) -> tuple[Answer, Json | None]:
-        wrong = cloud_complaint(asked.path, asked.headers, body) or complaint(body)
+        wrong = self._wrong(asked, body)
         if wrong:
             self.refused.append(wrong)
-            return refusal(dialect, 400, wrong), None
+            return bedrock.refusal(wrong) if bedrock.is_bedrock(asked.path) else refusal(dialect, 400, wrong), None
         try:
             bill = self._till.bill(body) if self._till else None
         except Refused as why:
@@ -134,6 +139,11 @@ class Upstream:
         answer = self._next(body, dialect)
         made = tokens_of(json.dumps(answer.said).encode())
         return answer, self._till.usage(bill, made) if self._till and bill else None
+
+    def _wrong(self, asked: Asked, body: Json) -> str:
+        if bedrock.is_bedrock(asked.path):
+            return bedrock.bedrock_complaint(*asked) or complaint(body)
+        return cloud_complaint(asked.path, asked.headers, body) or complaint(body)
 
     def _next(self, body: Json, dialect: Dialect) -> Answer:
         try:

@@ -16,6 +16,8 @@ ENDS: dict[str, Dialect] = {
     "/responses": "openai_responses",
     ":generateContent": "gemini",
     ":streamGenerateContent": "gemini",
+    "/invoke": "anthropic",
+    "/invoke-with-response-stream": "anthropic",
     ":rawPredict": "anthropic",
     ":streamRawPredict": "anthropic",
 }

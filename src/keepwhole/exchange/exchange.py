@@ -46,6 +46,7 @@ from keepwhole.session import Session
 from keepwhole.wire.content import Json, fields_of
 from keepwhole.wire.dialect import Dialect, Reply
 from keepwhole.wire.dialects import Endpoint, parse_call
+from keepwhole.wire.event_stream import FramedStream, events_in
 from keepwhole.wire.hidden_rounds import Round, key_of, provider_id, put_back
 from keepwhole.wire.identity import Identity
 from keepwhole.wire.request_body import RequestBody, read_request
@@ -132,6 +133,8 @@ class Exchange:
         a stream is held until it is known that none follows."""
         self._held = bytearray()
         """What came of the stream of such a round."""
+        self._frames = FramedStream() if endpoint.is_framed else None
+        """The frames in which the stream comes and goes."""
 
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
@@ -315,6 +318,13 @@ class Exchange:
 
     def feed_chunk(self, data: bytes) -> bytes:
         """Return what the client gets of a piece of a streamed response."""
+        frames = self._frames
+        if frames is None or frames.is_broken:
+            return self._feed_events(data) if frames is None else data
+        shown = frames.encode(self._feed_events(frames.decode(data)))
+        return shown + frames.rest() if frames.is_broken else shown
+
+    def _feed_events(self, data: bytes) -> bytes:
         if self._is_parsed:
             self._held += data
             return b""
@@ -330,6 +340,13 @@ class Exchange:
 
         Nothing of the stream is held from then on.
         """
+        frames = self._frames
+        if frames is None:
+            return self._pass_events(data)
+        passed = self._pass_events(frames.decode(data))
+        return None if passed is None else frames.encode(passed)
+
+    def _pass_events(self, data: bytes) -> bytes | None:
         if self._is_parsed:
             held, self._held, self._is_parsed = bytes(self._held), bytearray(), False
             return held + data
@@ -359,6 +376,15 @@ class Exchange:
 
     def end_stream(self) -> bytes | None:
         """Note that a streamed response ended; return what the client still gets, or None: send `body` again."""
+        end, frames = self._end_events(), self._frames
+        if frames is None:
+            return end
+        if end is None:
+            self._frames = FramedStream()
+            return None
+        return frames.encode(end) + frames.rest()
+
+    def _end_events(self) -> bytes | None:
         begun = self._release() if self._is_parsed else b""
         if begun is None:
             return None
@@ -387,7 +413,7 @@ class Exchange:
         except Exception as error:
             events.log_passed_on("event", type(error).__name__)
         self._is_parsed = False
-        return self.feed_chunk(held)
+        return self._feed_events(held)
 
     def _end_stream(self) -> bytes | None:
         reply = self._stream.reply()
@@ -404,8 +430,17 @@ class Exchange:
             body = fields_of(json.loads(data))
         except (ValueError, RecursionError):
             body = {}
-        error = body.get("error") or {"type": "api_error", "message": f"The provider answered {status}."}
-        return self.dialect.error_event(error)
+        message = body.get("message") or f"The provider answered {status}."  # Bedrock has no more than a message
+        error = body.get("error") or {"type": "api_error", "message": message}
+        event = self.dialect.error_event(error)
+        return event if self._frames is None else self._frames.encode(event)
+
+    def is_whole(self, data: bytes, is_stream: bool) -> bool:
+        """Whether an answer that came to its end is all of it."""
+        return self.dialect.is_whole(self._as_events(data), is_stream)
+
+    def _as_events(self, data: bytes) -> bytes:
+        return data if self._frames is None else events_in(data)
 
     def _needs_another_round(self, reply: Reply, names: tuple[object, object]) -> bool:
         """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""
@@ -478,6 +513,7 @@ class Exchange:
         if status != 200 or self._endpoint.counts:
             return None
         number, self._finished = self._finished, self._finished + 1
+        data = self._as_events(data)
         usage = self.dialect.usage_of(data, streamed=data.lstrip()[:1] != b"{")
         self._note_usage(number, usage)
         self._rounds_sent[min(number, len(self._rounds_sent) - 1)].learn(usage)

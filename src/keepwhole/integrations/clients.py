@@ -32,7 +32,7 @@ def http_client(
     from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import Transport, httpx2
 
-    router = SessionRouter(session, **_router_options(session, store, agent, recall))
+    router = SessionRouter(session, **router_options(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
 
     def wrap(proxy: str | None = None) -> Transport:
@@ -57,7 +57,7 @@ def async_http_client(
     from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import AsyncTransport, httpx2
 
-    router = SessionRouter(session, **_router_options(session, store, agent, recall))
+    router = SessionRouter(session, **router_options(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
 
     def wrap(proxy: str | None = None) -> AsyncTransport:
@@ -71,7 +71,8 @@ def async_http_client(
     )
 
 
-def _router_options(session: Session | str | None, store: Any, agent: str | None, recall: Any) -> dict[str, Any]:
+def router_options(session: Session | str | None, store: Any, agent: str | None, recall: Any) -> dict[str, Any]:
+    """The options of a session router for what a user gives; a session that is given has them already."""
     if isinstance(session, Session):
         if store is not None or agent is not None or recall is not None:
             raise UsageError("A session has its own `store`, `agent` and `recall`: give these, or the session.")

@@ -16,7 +16,9 @@ except ImportError as error:
 
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import OwnAnswer, SessionRouter
+from keepwhole.wire.event_stream import is_framed
 from keepwhole.wire.identity import SESSION_HEADER
+from keepwhole.wire.sse import is_event_stream
 
 _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 """Headers that no longer match a body that was rewritten."""
@@ -124,7 +126,7 @@ class _AnswerRound:
             raw, self.pieces = b"".join(self.pieces), []
             data = _decode(self._response, raw) if is_packed else raw
             # Some SDKs close a stream after its last event without reading to its end.
-            whole = complete or self._exchange.dialect.is_whole(data, _is_stream(self._response))
+            whole = complete or self._exchange.is_whole(data, _is_stream(self._response))
             self._exchange.learn_bill(self._response.status_code, data, whole)
 
 
@@ -242,7 +244,8 @@ def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
 
 
 def _is_stream(response: httpx2.Response) -> bool:
-    return response.headers.get("content-type", "").startswith("text/event-stream")
+    kind = response.headers.get("content-type", "")
+    return is_event_stream(kind) or is_framed(kind)
 
 
 def _decode(response: httpx2.Response, raw: bytes) -> bytes:

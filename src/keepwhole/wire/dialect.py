@@ -83,6 +83,8 @@ class PathPattern(NamedTuple):
     kind: PathKind
     provider: Provider | None = None
     """Who answers these paths; None for the dialect's usual provider."""
+    is_framed: bool = False
+    """Whether a streamed answer comes in Amazon's frames (`event_stream`) in place of server-sent events."""
 
 
 class Reply(NamedTuple):

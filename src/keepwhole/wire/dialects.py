@@ -13,7 +13,7 @@ from keepwhole.canonical.message import Message
 from keepwhole.errors import UsageError
 from keepwhole.wire.anthropic.dialect import ANTHROPIC
 from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
-from keepwhole.wire.dialect import Dialect, PathKind, ToolDialect
+from keepwhole.wire.dialect import Dialect, PathKind, PathPattern, ToolDialect
 from keepwhole.wire.gemini.dialect import GEMINI
 from keepwhole.wire.mcp import MCP
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
@@ -48,6 +48,8 @@ class Endpoint(NamedTuple):
     """The model that the path names; None where the body does."""
     provider: str = ""
     """The upstream that answers it."""
+    is_framed: bool = False
+    """Whether a streamed answer comes in Amazon's frames."""
 
     def model_of(self, request: "RequestBody") -> str:
         """The model that is asked, as the client calls it; empty where it does not say."""
@@ -67,9 +69,7 @@ class Table:
             for path, kind in dialect.paths.items()
         }
         self.patterns = [
-            (one.pattern, _endpoint(dialect, one.kind, dialect.provider if one.provider is None else one.provider.name))
-            for dialect in dialects
-            for one in dialect.path_patterns
+            (one.pattern, _pattern_endpoint(dialect, one)) for dialect in dialects for one in dialect.path_patterns
         ]
         """Paths that are recognized by a regular expression, in the order in which they are tried."""
         others = (one.provider for dialect in dialects for one in dialect.path_patterns if one.provider is not None)
@@ -91,6 +91,11 @@ class Table:
 
 def _endpoint(dialect: Dialect, kind: PathKind, provider: str) -> Endpoint:
     return Endpoint(dialect, counts=kind == "count", compacts=kind == "compaction", provider=provider)
+
+
+def _pattern_endpoint(dialect: Dialect, one: PathPattern) -> Endpoint:
+    provider = dialect.provider if one.provider is None else one.provider.name
+    return _endpoint(dialect, one.kind, provider)._replace(is_framed=one.is_framed)
 
 
 def _union(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ _BUFFERED = 32_768
 _JOINED_AT_ONCE = 1 << 20
 OWN = "x-keepwhole-"
 BYPASS = "x-keepwhole-bypass"
+BEDROCK = "bedrock"
+"""The upstream whose requests may be signed."""
 _HOP = frozenset(
     (
         "connection",
@@ -234,4 +236,7 @@ def error_body(status: int, message: str, endpoint: Endpoint | None = None) -> b
     """The body of an error in the dialect of the endpoint."""
     kind = _ERROR_TYPES.get(status, "api_error")
     dialect = endpoint.dialect if endpoint is not None else DEFAULT
-    return json.dumps(dialect.error_body(kind, f"keepwhole: {message}")).encode()
+    body = dialect.error_body(kind, f"keepwhole: {message}")
+    # Amazon's clients read a message at the top, in every dialect.
+    own = {"message": f"keepwhole: {message}"} if endpoint is not None and endpoint.provider == BEDROCK else {}
+    return json.dumps({**body, **own}).encode()

@@ -155,7 +155,7 @@ class ProxiedRequest:
 def _outcome(exchange: Exchange, answer: Answer, data: bytes) -> Outcome:
     if answer.status != 200:
         return "refused"
-    is_complete = not answer.is_cut and exchange.dialect.is_whole(data, answer.is_stream)
+    is_complete = not answer.is_cut and exchange.is_whole(data, answer.is_stream)
     return "complete" if is_complete else "incomplete"
 
 

@@ -16,6 +16,7 @@ from aiohttp import HttpVersion10, web
 
 from keepwhole.apps.listener import ALIVE, HEALTH, READY, Gate, Refusal
 from keepwhole.apps.proxy.connection import (
+    BEDROCK,
     BYPASS,
     BodyTimeout,
     BodyTooLarge,
@@ -37,6 +38,11 @@ from keepwhole.version import VERSION
 from keepwhole.wire.dialects import endpoint_of
 
 _TRACE = ("traceparent", "tracestate")
+_SIGNED = "AWS4-HMAC-SHA256"
+_SIGNED_MESSAGE = (
+    "This request is signed for this host and body, so no proxy can send it on. Use an API key of Bedrock "
+    "(`AWS_BEARER_TOKEN_BEDROCK`), or `keepwhole.integrations.bedrock` in the program, which signs after editing."
+)
 _HEALTH_WITHIN = 2.0
 """Seconds that the record may take to say how it is."""
 
@@ -144,6 +150,8 @@ class Proxy:
             self._client, request, setup.upstreams.url(name, path), setup.upstreams.network_proxy(name), proxied
         )
         try:
+            if name == BEDROCK and request.headers.get("authorization", "").startswith(_SIGNED):
+                return _refuse(proxied, 400, _SIGNED_MESSAGE)
             exchange, body = await self._begin_exchange(setup, request, path, proxied)
             if isinstance(exchange, OwnAnswer):
                 proxied.outcome = "refused"

@@ -30,6 +30,7 @@ from keepwhole.apps.proxy.connection import (
 )
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.exchange.exchange import Exchange
+from keepwhole.wire.event_stream import is_framed
 from keepwhole.wire.sse import is_between_events, is_event_stream
 
 Later: TypeAlias = Callable[[Callable[[], None]], None]
@@ -98,7 +99,7 @@ class Relay:
     async def _relay_round(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
         if upstream.status != 200 or not exchange.offers:
             return await self._relay_answer(exchange, upstream)
-        if is_event_stream(upstream.headers.get("content-type", "")):
+        if _is_stream(upstream):
             return await self._relay_stream(exchange, upstream)
         if self._response is not None:
             raise Unreachable(f"{self._url.host} went on with a stream in another form.")
@@ -160,7 +161,7 @@ class Relay:
 
     async def _relay_answer(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
         """Forward an answer unchanged while it arrives, and hold it to be read at its end."""
-        is_stream = is_event_stream(upstream.headers.get("content-type", ""))
+        is_stream = _is_stream(upstream)
         if self._response is not None:  # a later round was refused
             buffer = AnswerBuffer(upstream.headers.get("content-encoding", ""))
             is_held = await self._hold(buffer, stream_answer(upstream))
@@ -276,6 +277,11 @@ class Relay:
         self._response = response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         await response.prepare(self._request)
         return response
+
+
+def _is_stream(upstream: aiohttp.ClientResponse) -> bool:
+    kind = upstream.headers.get("content-type", "")
+    return is_event_stream(kind) or is_framed(kind)
 
 
 def unreachable_response(error: Unreachable, proxied: ProxiedRequest) -> web.Response:

@@ -52,6 +52,9 @@ _LAST = 4_096
 _END = re.compile(rb"event:(?<![^\r\n]event:) ?message_stop\r?\n?data:[^\r\n]*[\r\n]")
 
 _VERTEX = Provider("vertex", "https://aiplatform.googleapis.com")
+_BEDROCK = Provider("bedrock")
+# Only models of Anthropic: others take bodies of their own. An ARN names its model after the last slash.
+_BEDROCK_MODEL = "/model/(?P<model>[^/]*(?:anthropic|claude)[^/]*)"
 _VERTEX_MODELS = "/projects/[^/]+/locations/[^/]+/publishers/anthropic/models"
 
 
@@ -70,6 +73,8 @@ class AnthropicDialect(Dialect):
     path_patterns = (
         PathPattern(re.compile(rf"{_VERTEX_MODELS}/count-tokens:rawPredict$"), "count", _VERTEX),
         PathPattern(re.compile(rf"{_VERTEX_MODELS}/(?P<model>[^/:]+):(?:raw|streamRaw)Predict$"), "turn", _VERTEX),
+        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke$"), "turn", _BEDROCK),
+        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke-with-response-stream$"), "turn", _BEDROCK, is_framed=True),
     )
     messages_field = "messages"
     takes_text = False
