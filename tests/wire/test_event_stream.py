@@ -1,6 +1,7 @@
 """Amazon's frames: read as botocore reads them, written as it takes them, at every cut, and never when damaged."""
 
 import base64
+import binascii
 import json
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.wire.event_stream import BadFrame, FramedStream, Frames, events_in, read_frame, write_frame
+from keepwhole.wire.event_stream import BadFrame, FramedStream, Frames, read_frame, write_frame
 
 CHUNK = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
 EVENTS: list[dict[str, Any]] = [
@@ -79,8 +80,6 @@ def test_headers_of_every_type_are_skipped_or_read() -> None:
     whole = write_frame({}, headers)
     raw = bytearray(whole)
     raw[4:8] = len(headers).to_bytes(4, "big")
-    import binascii
-
     raw[8:12] = binascii.crc32(raw[:8]).to_bytes(4, "big")
     raw[-4:] = binascii.crc32(raw[:-4]).to_bytes(4, "big")
     assert read_frame(bytes(raw)).headers == {"n": "yes"}
@@ -89,4 +88,4 @@ def test_headers_of_every_type_are_skipped_or_read() -> None:
 def test_bytes_that_are_no_frame_are_refused() -> None:
     with pytest.raises(BadFrame, match="prelude"):
         Frames().feed(b"data: {}\n\ndata: {}\n\n")
-    assert events_in(b"data: {}\n\n") == b"data: {}\n\n"
+    assert FramedStream.events_in(b"data: {}\n\n") == b"data: {}\n\n"

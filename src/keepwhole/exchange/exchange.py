@@ -46,7 +46,6 @@ from keepwhole.session import Session
 from keepwhole.wire.content import Json, fields_of
 from keepwhole.wire.dialect import Dialect, Reply
 from keepwhole.wire.dialects import Endpoint, parse_call
-from keepwhole.wire.event_stream import FramedStream, events_in
 from keepwhole.wire.hidden_rounds import Round, key_of, provider_id, put_back
 from keepwhole.wire.identity import Identity
 from keepwhole.wire.request_body import RequestBody, read_request
@@ -133,7 +132,7 @@ class Exchange:
         a stream is held until it is known that none follows."""
         self._held = bytearray()
         """What came of the stream of such a round."""
-        self._frames = FramedStream() if endpoint.is_framed else None
+        self._frames = endpoint.new_frames()
         """The frames in which the stream comes and goes."""
 
     def begin(self) -> "Exchange":
@@ -380,7 +379,7 @@ class Exchange:
         if frames is None:
             return end
         if end is None:
-            self._frames = FramedStream()
+            self._frames = self._endpoint.new_frames()
             return None
         return frames.encode(end) + frames.rest()
 
@@ -440,7 +439,7 @@ class Exchange:
         return self.dialect.is_whole(self._as_events(data), is_stream)
 
     def _as_events(self, data: bytes) -> bytes:
-        return data if self._frames is None else events_in(data)
+        return data if self._frames is None else self._frames.events_in(data)
 
     def _needs_another_round(self, reply: Reply, names: tuple[object, object]) -> bool:
         """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""

@@ -201,9 +201,12 @@ def profile_for(
     """
     check_overrides(overrides)
     name, answered = _normalize(model or ""), _normalize(answered_by or "")
-    found = _row_of(name) or _row_of(answered)
-    profile = PROFILES[found] if found else _with_given(DEFAULT, overrides.get("default", {}))
-    names = (name,) if _row_of(name) else (answered, name)
+    found = _row_of(name)
+    if found:
+        profile, names = PROFILES[found], (name,)
+    else:
+        profile = _with_given(PROFILES.get(_row_of(answered), DEFAULT), overrides.get("default", {}))
+        names = answered, name
     for each in names:
         for key in sorted(overrides, key=len):
             if _is_prefix(each, _normalize(key)):

@@ -14,6 +14,7 @@ from keepwhole.errors import UsageError
 from keepwhole.wire.anthropic.dialect import ANTHROPIC
 from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
 from keepwhole.wire.dialect import Dialect, PathKind, PathPattern, ToolDialect
+from keepwhole.wire.event_stream import FramedStream
 from keepwhole.wire.gemini.dialect import GEMINI
 from keepwhole.wire.mcp import MCP
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
@@ -50,6 +51,10 @@ class Endpoint(NamedTuple):
     """The upstream that answers it."""
     is_framed: bool = False
     """Whether a streamed answer comes in Amazon's frames."""
+
+    def new_frames(self) -> FramedStream | None:
+        """What reads and writes the frames of one streamed answer; None where there are none."""
+        return FramedStream() if self.is_framed else None
 
     def model_of(self, request: "RequestBody") -> str:
         """The model that is asked, as the client calls it; empty where it does not say."""

@@ -175,6 +175,11 @@ class FramedStream:
         """What came after the last whole frame."""
         return self._frames.rest()
 
+    @staticmethod
+    def events_in(data: bytes) -> bytes:
+        """All whole frames of an answer as events, up to the first that is damaged; an error that is JSON stays."""
+        return FramedStream().decode(data) if data[:1] == b"\0" else data
+
     def _hand_out(self, frame: Frame) -> bytes:
         event = event_of(frame)
         self._came_in.setdefault(event, deque()).append(frame.raw)
@@ -212,11 +217,6 @@ def chunk_event(inner: bytes) -> bytes:
 def _written(name: str, data: bytes) -> bytes:
     lines = b"".join(b"data: %s\n" % line for line in data.splitlines() or [b""])
     return b"event: %s\n%s\n" % (name.encode(), lines)
-
-
-def events_in(data: bytes) -> bytes:
-    """All whole frames of an answer as events, up to the first that is damaged."""
-    return FramedStream().decode(data) if data[:1] == b"\0" else data
 
 
 def is_framed(content_type: str) -> bool:
