@@ -124,8 +124,7 @@ class Exchange:
         """What the model and the recall tools said in all rounds."""
         self._shown: list[Json] = []
         """What the client gets of it."""
-        self._events = Events()
-        self._stream = self.dialect.stream(NAMES)
+        self._events, self._stream = Events(), self.dialect.stream(NAMES)
         self._passthrough: StreamPassthrough | None = StreamPassthrough(NAMES)
         self._is_parsed = False
         """Whether the client parses all text of the answer: then what the model says before a recall is not shown, and
