@@ -30,7 +30,7 @@ from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output é\n" for number in range(2_000))
 TOOLS = [{"name": f"tool_{number}", "description": "what it does " * 30} for number in range(20)]
-KEYS = {"openai_responses": "input"}
+KEYS = {"openai_responses": "input", "gemini": "contents"}
 
 
 def session(store: Store | None = None, **fields: Any) -> Session:

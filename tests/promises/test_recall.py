@@ -110,7 +110,7 @@ def conversation(dialect: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("policy", ["truncation", "retention", "rolling", "auto"])
-@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic"])
+@pytest.mark.parametrize("dialect", talk.DIALECTS)
 def test_every_call_in_a_conversation_that_is_sent_runs_as_printed(dialect: str, policy: str) -> None:
     settings = Settings(home="unused", models={"small": {"window": 40_000}})
     session = Session("s", store=MemoryStore(), settings=settings)

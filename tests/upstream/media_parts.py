@@ -68,7 +68,9 @@ def media_part(dialect: Dialect, kind: MediaKind, seed: int) -> Json:
 
 
 def kinds_in(dialect: Dialect) -> tuple[MediaKind, ...]:
-    """The kinds that a dialect has; Chat takes no document by its URL."""
+    """The kinds that a dialect has in the parts of a result; Chat takes no document by its URL, Gemini has no parts."""
+    if dialect == "gemini":
+        return ()
     return tuple(kind for kind in KINDS if dialect != "openai_chat" or kind != "document by URL")
 
 

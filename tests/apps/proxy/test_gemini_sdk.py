@@ -12,6 +12,7 @@ import keepwhole
 from keepwhole import MemoryStore
 from tests.apps.proxy.proxy_server import proxy
 from tests.upstream.gemini_rules import gemini_complaint
+from tests.upstream.prompt_cache import Clock, GeminiPrefixes
 from tests.upstream.provider import Provider
 from tests.upstream.server import Asked, Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Thinking, Tool
@@ -56,7 +57,7 @@ def connected(request: pytest.FixtureRequest) -> Iterator[Connected]:
         )
         yield Connected(genai.Client(api_key="k", http_options=options), lambda: provider.requests)
         return
-    with upstream(played) as served, proxy(served.url, TOKEN) as running:
+    with upstream(played, GeminiPrefixes(Clock())) as served, proxy(served.url, TOKEN) as running:
         options = types.HttpOptions(base_url=f"{running.url}/kw-{TOKEN}")
         yield Connected(
             _vertex(options) if "Vertex" in request.param else genai.Client(api_key="k", http_options=options),

@@ -305,7 +305,7 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
     return whole if is_changed or found is not None else messages
 
 
-def _is_later_turn(calls: Mapping[str, str], made: Mapping[str, str], find: FindLost) -> bool:
+def _is_later_turn(calls: dict[str, str], made: dict[str, str], find: FindLost) -> bool:
     """Whether the message between two of the model is lost: its calls in the second are of a later turn."""
     before = next(reversed(calls), None) if made else None
     lost = None if before is None else find(before)
