@@ -109,8 +109,8 @@ SHARED_NAMES = frozenset(
 DIALECT_COMPARISONS = frozenset(("keepwhole.apps.wrap.opencode",))
 UNDOCUMENTED_NAMES = """
     Added AnswerFacts Appended Arriving Auto AutoSettings BilledRequest Capped Carried Changes
-    ChecksBlobs Children ChosenUnits ClearToolUses CollectsOrphans Draft EarlierRequest Everything HalfWatermark
-    HasResultFiles ITruncationStrategy Imported Inserted InvalidCut JsonCut LangChain LoggedAnswer
+    ChecksBlobs Children ChosenUnits ClearToolUses CollectsOrphans Draft EarlierRequest HalfWatermark
+    HasResultFiles Imported Inserted InvalidCut JsonCut LoggedAnswer
     ManifestPieces Masked Match NotXml Numbered Passages Place Pruned RecordedSummary ReferenceIndex
     RequestPart ResultPointer Retention RetentionSettings Rolling RollingContext Row SessionInfo SharesSecrets
     ShowsArrivals Source StoredBody StrategyOptions SummaryDraft Tags Terms TextSource ToolOverride TreeCut

@@ -11,7 +11,7 @@ from keepwhole.canonical.utf8 import decode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
-from keepwhole.recall.enclosing import LONG_LINE, EnclosingUnits
+from keepwhole.recall.enclosing_element import LONG_LINE, EnclosingUnits
 from keepwhole.recall.patterns import finder
 from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange, number_of
 from keepwhole.recall.scan import Scan
