@@ -44,7 +44,7 @@ def test_the_window_of_an_unknown_model_is_reported_as_a_guess(tmp_path: Path, m
 def test_undo_states_the_difference_and_the_second_one_changes_nothing(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     cli("keep", "--session", "s", "--tool", "bash", input=LINES.encode())
-    name = cli.json("artifacts", "list", "--session", "s")[0]["id"]
+    name = cli.json("artifacts", "list", "--session", "s")[0]["artifact_id"]
     first, second = (cli.json("undo", name, "--session", "s") for _ in range(2))
     assert first["changed"]
     assert 0 < first["tokens"] < first["whole"]
