@@ -3,13 +3,20 @@
 For each source the weights are fitted to all the others. The first table has the weights. The second says how well they
 order the results of that source: the chance that a result which is used has more need than one which is not (AUC), and
 the share of evidence that is lost if the least needed results go, beside ordering by age and size alone. The third
-replays `auto` with these weights on the long runs of the source, beside the same with the weights in use,
-`clear_tool_uses` and the clairvoyant bound. Sources with fewer than ten long runs or 300 pieces of evidence are shown
-and not judged. Neither side compacts: every request is sent, so that what a policy does is all that differs. Takes the
-options of `python -m bench.frontier`.
+replays `auto` with these weights on the long runs of the source, beside the same with the weights in use, other systems
+and the clairvoyant bound. Sources with fewer than ten long runs or 300 pieces of evidence are shown and not judged.
+Neither side compacts unless a window is given: every request is sent, so that what a policy does is all that differs.
+
+    python -m bench.need PATH --exact                            long runs
+    python -m bench.need PATH --exact --arguments                the same with `auto.arguments: old`
+    python -m bench.need PATH --exact --least 0 --most 50000     short runs, by weights that were fitted to long ones
+    python -m bench.need PATH --exact --window 128000            with a window, where both sides compact
+
+Takes the options of `python -m bench.frontier`.
 """
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -35,29 +42,47 @@ _SHARES = (0.4, 0.6, 0.75)
 _JUDGED_RUNS, _JUDGED_EVIDENCE = 10, 300
 _SAMPLES = 40_000
 """Samples that weights are fitted to: every so many of those there are."""
+_FITTED_FROM = 50_000
+"""Fewest tokens of a run that weights are fitted to."""
+_OTHERS = ("clear_tool_uses", "langchain", "opencode")
+_COLUMNS = (
+    "source",
+    "policy",
+    "in context (95%)",
+    "all-in (95%)",
+    "of the bound's saving",
+    "highest",
+    "overflow",
+    "again",
+)
 
 
 def main() -> None:
     """Fit, judge and print."""
     options = parser()
     options.add_argument("--no-replay", action="store_true", help="only fit, without replaying")
+    options.add_argument("--arguments", action="store_true", help="with the arguments of old calls cut too")
     args = options.parse_args()
     args.all = True
     job = read_job(args)
-    job = job._replace(window=_NO_COMPACTION, profile=profile_for(_MODEL))
+    profile = profile_for(_MODEL)
+    job = job._replace(
+        window=args.window or _NO_COMPACTION, profile=profile.replace(window=args.window or profile.window)
+    )
     by_source = _samples(job, args.jobs)
-    fitted = {source: fit(_thinned(by_source, source)) for source in by_source}
-    _print_weights({"all": fit(_thinned(by_source)), **{f"all but {source}": one for source, one in fitted.items()}})
+    whole, fitted = fit(_thinned(by_source)), {source: fit(_thinned(by_source, source)) for source in by_source}
+    _print_weights({"all": whole, **{f"all but {source}": one for source, one in fitted.items()}})
     _print_order(by_source, fitted)
     if not args.no_replay:
-        _judge(job, fitted, args.jobs)
+        sources = sorted({run.source for run in job.runs})
+        _judge(job, {source: fitted.get(source, whole) for source in sources}, args)
 
 
 def _samples(job: ReplayJob, jobs: int) -> dict[str, list[NeedSample]]:
     def of_batch(batch: Batch) -> Iterator[tuple[str, list[NeedSample]]]:
         for run in read_batch(batch):
             facts = RunFacts(run, job.frequencies[run.source], job.counter)
-            if job.least <= facts.tokens <= job.most:
+            if facts.tokens >= max(job.least, _FITTED_FROM):
                 yield run.source, list(samples(facts))
 
     found: dict[str, list[NeedSample]] = {}
@@ -98,44 +123,62 @@ def _print_order(by_source: dict[str, list[NeedSample]], fitted: dict[str, NeedW
         print(f"| {source} | {len(those):,} | {' | '.join(cells)} |")
 
 
-def _judge(job: ReplayJob, fitted: dict[str, NeedWeights], jobs: int) -> None:
-    print("\n| source | policy | in context (95%) | all-in (95%) | of the bound's saving | highest | again |")
-    print("|---|---|---|---|---|---|---|")
-    found: dict[str, list[ComparedRun]] = {}
+def _judge(job: ReplayJob, fitted: dict[str, NeedWeights], args: Namespace) -> None:
+    print(f"\n| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
+    found: list[list[ComparedRun]] = []
+    judged: list[list[PolicySummary]] = []
     for source, weights in fitted.items():
         one = job._replace(runs=[run for run in job.runs if run.source == source])
-        contenders = [*_contenders(weights)]
-        runs = [compared for compared in replay_all(one, contenders, jobs) if compared]
+        runs = [
+            compared for compared in replay_all(one, [*_contenders(weights, args.arguments)], args.jobs) if compared
+        ]
+        if not runs:
+            continue
         is_judged = len(runs) >= _JUDGED_RUNS and sum(run[0].baseline.evidence for run in runs) >= _JUDGED_EVIDENCE
-        _print_rows(source if is_judged else f"{source} (not judged)", runs, found)
+        rows = _summaries(runs, job.window)
+        _print_rows(source if is_judged else f"{source} (not judged)", rows)
+        found += runs
+        judged += [rows] if is_judged else []
         sys.stdout.flush()
-    _print_rows("all", [list(pairs) for pairs in zip(*found.values(), strict=True)], {})
+    _print_rows("all", _summaries(found, job.window))
+    _print_means(judged)
 
 
-def _contenders(without: NeedWeights) -> Iterator[Contender]:
-    for preset, settings in PRESETS.items():
+def _contenders(without: NeedWeights, arguments: bool) -> Iterator[Contender]:
+    for preset, given in PRESETS.items():
+        settings = given.replace(arguments="old") if arguments else given
         left_out = settings.replace(need={name: getattr(without, name) for name in NeedWeights.fields})
         for name, one in ((f"{preset}, source left out", left_out), (f"{preset}, weights in use", settings)):
             yield Contender(name, same_policy(partial(Auto, one)), None, tools=OFFERED_TOKENS)
-    yield from (contender_named("clear_tool_uses"), contender_named(BOUND))
+    yield from map(contender_named, (*_OTHERS, BOUND))
 
 
-def _print_rows(source: str, runs: Sequence[Sequence[ComparedRun]], found: dict[str, list[ComparedRun]]) -> None:
-    rows = [summarize(list(pairs), window=_NO_COMPACTION) for pairs in zip(*runs, strict=True)]
-    for pairs, row in zip(zip(*runs, strict=True), rows, strict=True):
-        found.setdefault(row.policy, []).extend(pairs)
-    bound = rows[-1].cost.all_in_context.value
-    for row in rows[1:]:
-        print(f"| {source} | {_cells(row, bound)} |")
+def _summaries(runs: Sequence[Sequence[ComparedRun]], window: int) -> list[PolicySummary]:
+    """Return the figures of each policy, the bound last; sending everything is left out."""
+    return [summarize(list(pairs), window=window) for pairs in zip(*runs, strict=True)][1:]
+
+
+def _print_rows(source: str, rows: Sequence[PolicySummary]) -> None:
+    for row in rows:
+        print(f"| {source} | {_cells(row, rows[-1].cost.all_in_context.value)} |")
+
+
+def _print_means(judged: Sequence[Sequence[PolicySummary]]) -> None:
+    """Print for each policy the mean cost of the judged sources, and the least that it keeps in one of them."""
+    print("\n| policy | least source, in context | mean of sources, all-in |\n|---|---|---|")
+    for rows in zip(*judged, strict=True):
+        least = min(row.evidence.in_context.value for row in rows)
+        mean = sum(row.cost.all_in_context.value for row in rows) / len(rows)
+        print(f"| {rows[0].policy} | {least:.3f} | {mean:.3f} |")
 
 
 def _cells(row: PolicySummary, bound: float) -> str:
     kept, cost = row.evidence.in_context, row.cost.all_in_context
     saved = (1 - cost.value) / (1 - bound) if bound < 1 else 1.0
     shown = (f"{one.value:.3f} ({one.low:.2f}-{one.high:.2f})" for one in (kept, cost))
-    return " | ".join(
-        (row.policy, *shown, f"{saved:.0%}", f"{row.cost.highest:.3f}", str(row.requests.repeated.hidden))
-    )
+    overflow = f"{row.requests.overflow:.1%}" if row.requests.overflow else "none"
+    again = str(row.requests.repeated.hidden)
+    return " | ".join((row.policy, *shown, f"{saved:.0%}", f"{row.cost.highest:.3f}", overflow, again))
 
 
 if __name__ == "__main__":

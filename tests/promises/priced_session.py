@@ -59,6 +59,11 @@ class Provider(NamedTuple):
     """The read price in the profile, as a multiple of the true one; None where it is not told, and so guessed."""
     told_write: float = 1.0
 
+    @property
+    def write_price(self) -> float:
+        """What a token costs that is written to the cache for as long as the client wants."""
+        return 2.0 if self.cache == "breakpoints" and self.lifetime == 3_600 else self.write
+
     def till(self, clock: Clock) -> Breakpoints | Prefixes:
         """Who bills."""
         if self.cache == "breakpoints":
@@ -136,6 +141,11 @@ class PricedSession:
             self.compact(number)
             self._send(self.history, answer, step.recall)
         self.history = [*self.history, {"role": "assistant", "content": answer}, _results(number, step)]
+
+    @property
+    def size(self) -> int:
+        """Tokens of the last request, as it was billed."""
+        return self._size
 
     def fills(self, tokens: float) -> bool:
         """Whether the next request would take so many tokens."""

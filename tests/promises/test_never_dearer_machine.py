@@ -11,6 +11,9 @@ request: the run may end at each of them. What it may have cost more:
 A client compacts when the provider's bill nears the window, and the recall tools and what was read back are on the
 bill. So its compaction may come a request sooner than with `mode: off`, which pays the same with the next request. What
 that costs is lent until then.
+
+In the same way a request may be long enough to be cached a request sooner: below the provider's minimum tokens cost
+their plain price, and with the recall tools they may reach it and be written to the cache. That is lent too.
 """
 
 from copy import deepcopy
@@ -175,10 +178,16 @@ class NeverDearer(RuleBasedStateMachine):
 
     def over(self) -> float:
         """What the session has cost beyond `max_loss` more, or a cent."""
-        off, on = self.off.cost + self.lent, self.on
+        off, on = self.off.cost + self.lent + self.written_sooner(), self.on
         over = on.cost - on.exempt - max(self.most * off, off + CENT)
         self.unaffordable += over > 0 and on.recalled > 0
         return over - on.recalled
+
+    def written_sooner(self) -> float:
+        """What it costs more that the last request was long enough to be cached only because of the recall tools."""
+        provider = self.on.provider
+        is_sooner = self.off.size < provider.minimum <= self.on.size
+        return (provider.write_price - 1) * self.on.size if is_sooner else 0.0
 
     def check(self) -> None:
         over, off, on = self.over(), self.off, self.on
@@ -264,6 +273,18 @@ def test_the_same_holds_where_it_compacts_sooner_because_of_what_was_read_back()
     session.images_are_returned(calls=2, count=1, media="document", repeats=False, result=300, tool="Task")
     assert session.off.compactions == 1
     assert session.lent == 0
+
+
+def test_a_request_that_is_cached_sooner_because_of_the_tools_has_cost_no_more_a_request_later() -> None:
+    session = NeverDearer()
+    provider = Provider(minimum=4_096, lifetime=3_600, read=0.2)
+    session.begin(provider, system=2_000, tools=2_000, client_compacts=False, markers="last")
+    session.the_user_says_something(result=7_000, tool="Bash")
+    session.something_is_done(count=2, repeats=False, result=2_000, tool="Bash")
+    assert session.written_sooner() > 0
+    session.something_is_done(count=1, repeats=False, result=2_000, tool="Bash")
+    assert session.written_sooner() == 0
+    assert session.on.cost < session.off.cost + CENT
 
 
 def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is_afforded() -> None:
