@@ -85,6 +85,12 @@ def test_the_less_evidence_is_worth_the_less_is_shown_and_never_less_than_the_le
     assert sizes[3] == len(text)
 
 
+def test_of_a_new_result_a_cheaper_preset_shows_less_only_by_the_root_of_what_evidence_is_worth() -> None:
+    text = names(1_800)
+    less = shown(text, LEAN) / shown(text, CAREFUL)
+    assert less == pytest.approx((LEAN.worth / CAREFUL.worth) ** 0.5, abs=0.05)
+
+
 def test_a_read_is_whole_whatever_is_in_it() -> None:
     text = "plain words only, line by line\n" * 1_000
     assert shown(text, tool="read_file") == len(text)

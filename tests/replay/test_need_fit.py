@@ -55,6 +55,8 @@ def test_the_weights_that_made_the_samples_are_found_again() -> None:
 def test_weights_never_leave_their_ranges() -> None:
     upside_down = [sample._replace(used=min(MOST, sample.turns // 10)) for sample in made_by(TRUE, 500)]
     assert fit(upside_down).turns == 0.0
+    forgotten = [sample._replace(used=0 if sample.messages else 3) for sample in made_by(TRUE, 500)]
+    assert fit(forgotten).user == -1.0
 
 
 def test_a_prediction_that_knows_orders_better_than_none() -> None:

@@ -44,8 +44,8 @@ from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 RULE = "arrival"
-_WORTH = 0.13
-"""The weight of need, over the price of sending a character once and carrying it for some turns."""
+_WORTH = 21_000
+"""The weight of need, over the price of sending a character once and carrying it for some turns: found by replay."""
 _COUNTED = 100_000
 _NEW = 0.7
 """Characters of a text whose names are counted, and the power by which their number grows with longer texts."""
@@ -220,13 +220,14 @@ def cap_by_worth(settings: AutoSettings, arriving: Arriving, limits: Limits) -> 
     The first part of a text tells most and each further part less, since need grows about with the root of what a
     result has to tell (`need.py`), while each further character costs the same. So a text is cut where one more would
     cost more than it is worth: an overview of an interface is shown at length, a build log of the same size is not.
+    Only the root of `worth` counts: what is cut on arrival was never read, so a cheaper preset saves more by aging.
     """
     source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
     least = settings.arrival_least.get(kind, settings.outsized)
     if source.chars <= least or least >= settings.outsized:
         return min(least, settings.outsized)
-    share = settings.worth * _WORTH * shapes_within(source) ** 0.5 / source.chars
-    return max(least, min(settings.outsized, int(source.chars * min(1.0, share) ** 2)))
+    most = int(_WORTH * settings.worth**0.5 * shapes_within(source) / source.chars)
+    return max(least, min(settings.outsized, source.chars, most))
 
 
 def shapes_within(source: Source) -> float:

@@ -26,8 +26,8 @@ costs more than `mode: off` by `max_loss`:
                      nothing  |  a batch, if it gains and is afforded  |  one deep batch, if it frees enough
 
         turn 60   shell #3 (9,000 tokens, need .02), read #5 (2,000 tokens, need .3), shell #9 (4,000 tokens, need .1)
-                  at a cached price of .1 and a worth of 14,000, per turn: #3 costs 900 and is worth 28, #5 costs 200
-                  and is worth 420, #9 costs 400 and is worth 140
+                  at a cached price of .1 and a worth of 16,000, per turn: #3 costs 900 and is worth 32, #5 costs 200
+                  and is worth 480, #9 costs 400 and is worth 160
                   → #3 and #9 over the 9 turns to come save more than the rewrite behind #3 costs: one batch; #5 stays
 
 Invariants:

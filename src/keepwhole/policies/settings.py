@@ -25,7 +25,8 @@ Weight: TypeAlias = Literal["base", "unsaid", "turns", "user", "again", "written
 class NeedWeights(SettingsSection):
     """The weights by which need is predicted; `policies/need.py` has the formula, `python -m bench.need` fits them.
 
-    The ranges say what must be so whatever the data: more that is unsaid never means less need, more time never more.
+    The ranges say what must be so whatever the data: more that is unsaid never means less need, more time never more,
+    and a message of the user at most halves it, since few recorded runs have several.
     """
 
     section = "auto.need"
@@ -33,7 +34,7 @@ class NeedWeights(SettingsSection):
     base: Annotated[float, Range(0, 1_000, above=True)] = 0.130
     unsaid: Annotated[float, Range(0, 0.9)] = 0.51
     turns: Annotated[float, Range(-5, 0)] = -0.48
-    user: Annotated[float, Range(-5, 0)] = -0.91
+    user: Annotated[float, Range(-1, 0)] = -0.91
     again: Share = 0.045
     written: Share = 0.53
 
@@ -43,7 +44,7 @@ class AutoSettings(SettingsSection):
 
     section = "auto"
 
-    worth: Annotated[float, Range(0)] = 14_000
+    worth: Annotated[float, Range(0)] = 16_000
     """What it is worth to show a string that the agent will use, in tokens at the input price: the rate of exchange
     between evidence and cost. The larger, the more of a result is shown, and the longer; 0 for cost alone."""
     horizon: Annotated[float, Range(0, 1_000, above=True)] = 0.15

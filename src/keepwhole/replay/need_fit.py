@@ -34,7 +34,7 @@ def fit(samples: Sequence[NeedSample]) -> NeedWeights:
         base=round(exp(base), 4),
         unsaid=round(min(0.9, max(0.0, unsaid)), 3),
         turns=round(min(0.0, turns), 3),
-        user=round(min(0.0, user), 3),
+        user=round(min(0.0, max(-1.0, user)), 3),
         again=round(min(1.0, exp(again)), 4),
         written=round(min(1.0, exp(written)), 3),
     )
