@@ -162,9 +162,12 @@ class Page:
         if isinstance(found, int):
             return found
         route, names = found
-        assert not isinstance(route.answer, str)
+        asked = PageRequest(names, query or {}, given or {})
         try:
-            return plain(route.answer(self._services, PageRequest(names, query or {}, given or {})))
+            if route.answer == "play":
+                return plain(self._services.what_if.compare(asked.session, asked.given, lambda share, words: None))
+            assert not isinstance(route.answer, str)
+            return plain(route.answer(self._services, asked))
         except KeepwholeError as error:
             return plain(error)
 

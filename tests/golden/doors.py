@@ -24,6 +24,7 @@ from keepwhole import MemoryStore, Session, SqliteStore, config
 from keepwhole.apps.hooks import command as hook_command
 from keepwhole.apps.hooks import run as hook_run
 from keepwhole.canonical.entry import Decision
+from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
 from keepwhole.exchange.exchange import Exchange
@@ -375,7 +376,7 @@ def answer_round(exchange: Any, data: bytes, chunks: list[bytes] | None, status:
     whole = exchange.dialect.is_whole(data, streamed)
     outcome: Any = "refused" if status != 200 else "complete" if whole else "incomplete"
     usage = exchange.learn_bill(status, data, outcome == "complete")
-    exchange.record(number, status, data, outcome, usage, (12, 345))
+    exchange.record(number, status, data, outcome, usage, RoundTimes(1, 2, 9, 333))
     goes_on = status == 200 and exchange.offers and streamed and last is None
     if goes_on:
         _EARLY[exchange] = _EARLY.get(exchange, b"") + (out or b"")
