@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keepwhole.logs.lines import UnreadPart, repaired_characters
@@ -111,6 +111,7 @@ def test_bytes_that_are_changed_cut_or_packed_and_cut_raise_nothing(source: str,
 
 @settings(max_examples=15, deadline=None)
 @given(changes=st.lists(st.tuples(st.integers(100, 12_000), st.integers(0, 255)), max_size=30))
+@example([(3_817, 128)])  # SQLite's own words about it are no UTF-8
 def test_a_database_with_changed_bytes_raises_nothing(changes: list[tuple[int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = opencode_database(Path(folder) / "opencode.db", {"s": opencode_session()})

@@ -35,6 +35,8 @@ MATCHED = frozenset(
         *("keepwhole.canonical.json_steps._key", "keepwhole.policies.kinds._SHOWS", "keepwhole.policies.kinds._SIFTS"),
         *("keepwhole.standalone.contexts.context.OURS", "keepwhole.policies.failures._BEGINS"),
         *("keepwhole.apps.proxy.credentials._SECRET_SEGMENT", "keepwhole.apps.proxy.credentials._JWT"),
+        *("keepwhole.recall.enclosing_element._YAML", "keepwhole.recall.enclosing_element._CLOSES"),
+        "keepwhole.wire.gemini.call_ids._MADE",
     )
 )
 """Patterns that are only ever matched at one place of a text."""

@@ -13,8 +13,7 @@ from keepwhole.wire.request_body import read_request
 _LENGTH = 120
 _LOOKED_AT = 12
 """Messages at the beginning of a request among which the user's words are looked for."""
-_TAGGED = re.compile(r"<([a-z][\w-]*)\b[^>]*>.*?</\1>", re.S | re.I)
-"""What clients put around the words: reminders, the environment, instructions."""
+_TAG = re.compile(r"<(/?)([a-z][\w-]*+)[^<>]*+>", re.I)
 _NOT_SAID = ("# AGENTS.md", "# Instructions", "Caveat:", "This session is being continued")
 
 
@@ -37,8 +36,25 @@ def title_of(words: str) -> str | None:
     >>> title_of("<system-reminder>Today is Monday.</system-reminder> Fix the  tests, please.")
     'Fix the tests, please.'
     """
-    own = " ".join(_TAGGED.sub(" ", words[:20_000]).split())
+    own = " ".join(_untagged(words[:20_000]).split())
     if not own or own.startswith(_NOT_SAID):
         return None
     text = showable("".join(char if char.isprintable() else " " for char in own[: 2 * _LENGTH]))
     return text if len(text) <= _LENGTH else text[: _LENGTH - 1] + "…"
+
+
+def _untagged(words: str) -> str:
+    """Words without what clients put around them: reminders, the environment, instructions."""
+    ends, elements = dict[str, int](), list[tuple[int, int]]()
+    for tag in reversed(list(_TAG.finditer(words))):
+        name = tag[2].lower()
+        if tag[1]:
+            ends[name] = tag.end()
+        elif name in ends:
+            elements.append((tag.start(), ends[name]))
+    kept, at = list[str](), 0
+    for start, end in reversed(elements):
+        if start >= at:
+            kept.append(words[at:start])
+            at = end
+    return " ".join((*kept, words[at:]))

@@ -144,7 +144,7 @@ def read_database(lines: LogLines) -> Iterator[Run]:
                         session.add(info, list(_read_parts(database, message, lines)))
                 if run := session.run():
                     yield run
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the words of an error may quote a damaged schema
         lines.note_unreadable(f"no database of opencode ({error})")
 
 

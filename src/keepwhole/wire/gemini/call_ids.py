@@ -30,7 +30,7 @@ from keepwhole.wire.content import Wire, fields_of, json_text, parts_of, text_of
 CALL = ("functionCall", "function_call")
 RESULT = ("functionResponse", "function_response")
 """The names of a part's fields: JSON may have them in either case, objects of the SDK have the second one."""
-_MADE = re.compile(r"(kw-.*-[0-9a-f]{12})-(\d+)", re.DOTALL)
+_MADE = re.compile(r"(kw-.*-[0-9a-f]{12})-(\d{1,9})", re.DOTALL)
 
 
 def inner(part: Wire, names: Iterable[str]) -> tuple[str, Any] | None:

@@ -37,8 +37,8 @@ _SIGNATURES = ("thoughtSignature", "thought_signature")
 _OF_CALLS = frozenset(("id", "name", "args"))
 _LAST = 65_536
 """Bytes at the end of a stream in which its last words are looked for."""
-_END = re.compile(rb'"(?:finishReason|blockReason)"\s*:\s*"[^\r\n]*[\r\n]')
-"""With the end of its line, since the event may be cut; a text that quotes this has backslashes before its quotes."""
+_END = re.compile(rb'"(?:finishReason|blockReason)"\s*+:\s*+"')
+"""Looked for where lines are whole, since an event may be cut; a text that quotes it has backslashes before quotes."""
 _STATUSES = {
     "invalid_request_error": (400, "INVALID_ARGUMENT"),
     "authentication_error": (401, "UNAUTHENTICATED"),
@@ -244,7 +244,7 @@ class GeminiDialect(Dialect):
 
     def is_stream_whole(self, data: bytes) -> bool:
         """Its last chunk says why the model ended."""
-        return _END.search(data[-_LAST:] + b"\n") is not None if data[-1:] in b"\r\n" else _ended_array(data)
+        return _END.search(data[-_LAST:]) is not None if data[-1:] in b"\r\n" else _ended_array(data)
 
     def usage_in(self, body: Json) -> Usage | None:
         """Cached tokens are left out where there are none."""
