@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keepwhole.truncation.cut import TextSource
@@ -15,6 +15,10 @@ from tests.promises.views import ALL_STRATEGIES, check_view, is_json, is_xml, li
 
 limits = st.integers(256, 3_000)
 strategies = st.sampled_from([None, *ALL_STRATEGIES])
+IMITATING = (
+    {"": "000000000", "00000000": "... [3 lines omitted] ..."},
+    {"": "[ARTIFACT:000", "\xa0\xa0\xa0": "", "00000000000": "", "... [3 lines omitted] ...": ""},
+)
 questions = st.sampled_from(("", "why did the error happen at 12:00:01?", "name of item 漢字"))
 
 
@@ -45,6 +49,7 @@ def test_a_cut_json_still_parses(text: str, limit: int) -> None:
 
 @settings(max_examples=40)
 @given(texts.ndjsons, st.integers(600, 3_000))
+@example("".join(json.dumps(row) + "\n" for row in IMITATING * 10), 1_579)  # with its marks the cut is too long
 def test_every_line_of_a_cut_ndjson_still_parses(text: str, limit: int) -> None:
     for line in view_of(text, "rows", limit).body.split("\n"):
         assert line == "" or json.loads(line) is not None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keepwhole.canonical import body
@@ -92,6 +92,7 @@ def test_line_ends_before_any_character_are_counted_right(data: bytes, offset: i
 
 @settings(max_examples=200)
 @given(bodies, st.integers(0, 140))
+@example(b"a" * 62 + "😀".encode() + b"a" * 62 + b"\x80", 126)  # a chunk of one byte, after a character across two
 def test_characters_bytes_and_lines_of_a_place_are_those_of_the_whole(data: bytes, char: int) -> None:
     with small_blocks():
         reader = reader_of(data)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keepwhole.truncation.cut import TextSource, render
@@ -14,6 +14,7 @@ from tests.truncation.test_structure import documents, shown
 
 ITEMS = [{"id": number, "city": f"Town-{number}", "note": "words " * 12} for number in range(400)]
 LIST, OBJECT = json.dumps(ITEMS), json.dumps({"total": 400, "hits": ITEMS}, indent=2)
+NESTED = {"a": "x" * 17, "b": 1, "c": {"k": {"k": {"k": {"k": [1, 1, 1]}}}}, "d": "y" * 40}
 ENDINGS = ("", "\n... [output truncated]", "…\n\n[12,000 characters left out by the harness]")
 
 
@@ -54,6 +55,7 @@ def test_what_only_looks_like_it_is_not_taken_for_json(text: str) -> None:
 
 @settings(max_examples=60)
 @given(documents, st.floats(0.1, 1), st.integers(60, 900), st.sampled_from(ENDINGS))
+@example(NESTED, 0.5, 60, "")  # the gap hides brackets that would have closed it
 def test_any_text_that_is_broken_anywhere_is_cut_within_its_budget(
     value: Any, share: float, budget: int, ending: str
 ) -> None:

@@ -191,8 +191,9 @@ class Measurer:
 
     def _count_chars(self, blocks: list[tuple[int, int]]) -> None:
         for start, stop in blocks:
-            carry = utf8.count_unfinished(self._view, stop)
-            text = self._view[start - self._carry : stop - carry]
+            text = self._view[start - self._carry : stop]  # what is before it in the buffer may be of an earlier chunk
+            carry = utf8.count_unfinished(text, len(text))
+            text = text[: len(text) - carry]
             chars, encoding = utf8.count_by_decoding(text, self.encoding)
             self._chars.append(chars)
             surrogates = encoding == "surrogates"

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keepwhole.canonical.json_members import NotJson
-from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.notice import omitted
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]|"', re.S)
@@ -77,9 +77,15 @@ def cut_broken(text: str, budget: int, cut_json: Callable[[str, int], Cut | None
     if part is None or part.stop < _LEAST * len(text) or (part.stop == len(text) and not part.closing):
         raise NotJson
     behind = _end_of(text, part.stop, int(budget * _REST))
-    room = budget - sum(len(piece.text) if isinstance(piece, Inserted) else _shown(piece) for piece in behind)
-    cut = cut_json(text[: part.stop] + part.closing, room + len(part.closing))
-    return None if cut is None else Cut((*_before(cut, part.stop), *behind))
+    room = budget - length(behind)
+    for brackets in (len(part.closing), 0):  # those that a gap hides were not shown, so they leave no room
+        cut = cut_json(text[: part.stop] + part.closing, room + brackets)
+        if cut is None:
+            return None
+        pieces = _before(cut, part.stop)
+        if length(pieces) <= room:
+            return Cut((*pieces, *behind))
+    return None
 
 
 def _before(cut: Cut, stop: int) -> list[Piece]:
@@ -103,7 +109,3 @@ def _end_of(text: str, start: int, budget: int) -> list[Piece]:
     begin = line + 1 if line >= 0 else len(text)
     words = omitted(text.count("\n", start, begin), begin - start)
     return [Inserted(words), Segment("gap", start, begin), Segment("kept", begin, len(text))]
-
-
-def _shown(piece: Segment) -> int:
-    return piece.stop - piece.start if piece.part == "kept" else 0

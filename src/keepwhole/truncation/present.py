@@ -239,6 +239,7 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
             return None
         if not any(part.stop > part.start for part in cut.kept):
             break
+        unmarked = length(cut.pieces) + len(cut.below)
         cut = neutralized(cut, source)
         below = cut.below if above or not artifact.is_stored else cut.below + _below(frame, cut)
         view = _view(strategy.name, cut, above, below, source, artifact)
@@ -247,8 +248,9 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
             if not strategy.keeps_json or _parses(view.body) or not _is_document(source, "json"):
                 return view
             break
-        # Half as much again as is missing: the next cut has other gaps, whose notices may be longer.
-        budget -= over + over // 2
+        # Half as much again as is missing: the next cut has other gaps, whose notices may be longer. Off what this cut
+        # took of its budget: a strategy that keeps whole rows would else return the same cut again and again.
+        budget = min(budget, unmarked) - over - over // 2
     return _bare_view(frame) if strategy.keeps_json and _is_document(source, "json", "xml") else None
 
 
