@@ -27,7 +27,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
@@ -43,6 +43,9 @@ from keepwhole.truncation.present import Artifact, present, show_whole, summariz
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
+Strategies: TypeAlias = Mapping[str, ITruncationStrategy]
+"""Strategies by their names."""
+BUILT_IN: Strategies = STRATEGIES
 RULE = "arrival"
 _WORTH = 21_000
 """The weight of need, over the price of sending a character once and carrying it for some turns: found by replay."""
@@ -92,7 +95,7 @@ class ArrivalRule:
     def __init__(
         self,
         configuration: TruncationConfiguration | None = None,
-        strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+        strategies: Strategies = BUILT_IN,
         cap: Cap | None = None,
     ) -> None:
         """`cap` is the policy's own limit for a result; without one the limits of its tool apply."""
@@ -147,9 +150,7 @@ class ArrivalRule:
         return self._limits_of(item.call.tool if item.call else "")
 
 
-def show_within(
-    limits: Limits, arriving: Arriving, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES
-) -> TruncationResult:
+def show_within(limits: Limits, arriving: Arriving, strategies: Strategies = BUILT_IN) -> TruncationResult:
     """Return how a result is shown within `limits`."""
     source = arriving.source
     if source.chars <= limits.inline_limit and arriving.artifact.is_text:
@@ -169,7 +170,7 @@ def choice_within(
     item: Item,
     arriving: Arriving,
     rule: str,
-    strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+    strategies: Strategies = BUILT_IN,
 ) -> Choice | None:
     """Return the choice to show a result within `limits`; None where it is shown as it arrived."""
     if len(item.text) <= limits.inline_limit and not imitates(item.text):

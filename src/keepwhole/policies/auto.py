@@ -49,7 +49,7 @@ from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arguments import OldArguments, arguments_choice, hidden_arguments
-from keepwhole.policies.arrival import RULE, ArrivalRule, Arriving, cap_by_worth
+from keepwhole.policies.arrival import BUILT_IN, RULE, ArrivalRule, Arriving, Strategies, cap_by_worth
 from keepwhole.policies.carried import CarriedResults, is_repeat, is_small, shown_tokens
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
@@ -73,7 +73,6 @@ from keepwhole.policies.transcript import Item, LongArguments, Transcript
 from keepwhole.truncation import notice
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.result import TruncationResult
-from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 AGED = "aged"
 _STEP = "step"
@@ -98,7 +97,7 @@ class Auto:
         settings: AutoSettings = CAREFUL,
         question: str | None = None,
         configuration: TruncationConfiguration | None = None,
-        strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+        strategies: Strategies = BUILT_IN,
     ) -> None:
         self.settings = settings
         self._table = need_table(settings.weights)

@@ -30,7 +30,7 @@ class Definition(NamedTuple):
 DEFINITIONS = (
     Definition(
         GET_ARTIFACT,
-        "Read back [Artifact: id]: all, or a page and the next call. pattern: text to find. path: $.items[0:9].name",
+        "Read [Artifact: id]: all, or a page and the next call. pattern: text to find. path: $.items[0:9].name",
         {
             "type": "object",
             "properties": {
@@ -45,8 +45,8 @@ DEFINITIONS = (
             "required": ["id"],
         },
     ),
-    Definition(GET_TASK_TRACE, "A call and its raw output", {"type": "object", "properties": {"trace_id": _TEXT}}),
-    Definition(SEARCH_ARTIFACTS, "Find stored results", {"type": "object", "properties": {"query": _TEXT}}),
+    Definition(GET_TASK_TRACE, "A call and raw output", {"type": "object", "properties": {"trace_id": _TEXT}}),
+    Definition(SEARCH_ARTIFACTS, "Find results", {"type": "object", "properties": {"query": _TEXT}}),
 )
 
 
