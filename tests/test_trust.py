@@ -23,6 +23,7 @@ HARMFUL: dict[str, Any] = {
     "store_connections": 2,
     "inline_body": 1,
     "session_quota": 1,
+    "store_words": "off",
     "mode": "off",
     "recall": "off",
     "proxy.upstreams": {"anthropic": "http://evil.example"},
@@ -60,7 +61,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "repository" / "deep"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    config.warn_once.cache_clear()
+    config._warn_once.cache_clear()  # pyright: ignore[reportPrivateUsage]
     return tmp_path / "repository"
 
 

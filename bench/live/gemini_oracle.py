@@ -41,7 +41,8 @@ class GeminiOracle:
         cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
         told = {"promptTokenCount": usage["prompt_tokens"], "cachedContentTokenCount": cached}
         told["candidatesTokenCount"] = usage["completion_tokens"]
-        return 200, {"candidates": [{"content": {"role": "model", "parts": parts}}], "usageMetadata": told}
+        candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+        return 200, {"candidates": [candidate], "usageMetadata": told}
 
 
 def as_chat(body: Json) -> Json:

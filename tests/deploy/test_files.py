@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from deploy.make_dashboard import FILE, dashboard
-from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.apps.cli.main import GROUPS
 from keepwhole.apps.cli.parser import parser_for
 from keepwhole.apps.proxy.telemetry import Counters
 from keepwhole.metrics import Metrics
@@ -59,7 +59,7 @@ def commands() -> list[list[str]]:
 @pytest.mark.parametrize("words", commands())
 def test_a_unit_starts_a_command_there_is(words: list[str]) -> None:
     assert words[0] == "/usr/local/bin/keepwhole"
-    assert parser_for(words[1], COMMANDS).parse_args(words[1:]).act is not None
+    assert parser_for(words[1], GROUPS).parse_args(words[1:]).act is not None
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")

@@ -149,7 +149,7 @@ def test_the_pointer_that_a_result_ages_to_tells_the_size_of_the_original(tmp_pa
     first = [texts(send(store, tmp_path, client, *results[:length], auto=eager))[0] for length in range(1, 62, 5)]
     assert first[0] == client.cut("b1", LONG)
     (pointer,) = {text for text in first if text.startswith("[Artifact: art_") and len(text) < 200}
-    assert pointer.endswith(size_text(len(LONG.encode())))
+    assert pointer.endswith(f"] {size_text(len(LONG.encode()))} returned by Bash")
 
 
 def test_older_results_are_shortened_from_the_original_under_other_policies(tmp_path: Path) -> None:

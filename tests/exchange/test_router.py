@@ -72,7 +72,7 @@ def test_a_scope_parts_what_two_tenants_call_the_same() -> None:
 def test_an_exchange_says_whose_it_is_and_what_for() -> None:
     desk = SessionRouter(each=True, store=MemoryStore())
     exchange = send(desk, begun(ClaudeCode("s", agent="a1")))
-    assert exchange.identity == ("s", "a1", "turn", "client", True, "claude-code", "")
+    assert exchange.identity == ("s", "a1", "turn", "client", True, "claude-code", "", False)
     assert desk.counts["turn"] == desk.counts["requests"] == 1
     client = Codex()
     send(desk, client.compaction([client.prompt("go")]))

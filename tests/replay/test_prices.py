@@ -52,5 +52,5 @@ def test_a_window_is_read_as_people_write_it(text: str, tokens: int) -> None:
 
 @pytest.mark.parametrize("text", ["999", "0.9k", "", "k", "many", "1e999k", "-5k"])
 def test_what_is_no_window_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no window"):
+    with pytest.raises(UsageError, match="is not a valid window"):
         parse_tokens(text)

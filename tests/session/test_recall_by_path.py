@@ -140,7 +140,7 @@ def test_a_compacted_conversation_names_files_that_are_there(tmp_path: Path) -> 
     words = "\n".join(str(message["content"]) for message in sent.messages)
     assert "get_artifact" not in words
     calls = printed_calls(words)
-    assert len(calls) > 5
+    assert len(calls) > 2, "the list, the first of what is folded, and the newest steps; long paths leave room for few"
     assert all(read(call.arguments) for call in calls)
     ours.close()
 

@@ -88,7 +88,7 @@ def test_a_session_without_requests_says_so(cli: Cli) -> None:
     cli("keep", "--tool", "bash", input=b"x")
     done = cli("sent")
     assert done.returncode == 0
-    assert b"no request on record" in done.stdout
+    assert b"has no recorded request" in done.stdout
 
 
 def test_other_commands_see_results_and_no_requests(cli: Cli, ids: tuple[str, str]) -> None:
@@ -104,15 +104,20 @@ def test_other_commands_see_results_and_no_requests(cli: Cli, ids: tuple[str, st
     assert cli("sessions", "verify").returncode == 0
 
 
-def test_status_counts_the_last_request_in_the_window_of_its_model(cli: Cli) -> None:
+@pytest.mark.parametrize(("is_billed", "counted"), [(False, "estimate"), (True, "bill")])
+def test_status_counts_the_last_request_in_the_window_of_its_model(cli: Cli, is_billed: bool, counted: str) -> None:
     (cli.folder / "keepwhole.yaml").write_text("models: {small-model: {window: 6000}}")
     store = SqliteStore(str(cli.folder / "home"))
     session = Session("work", store=store, workspace=str(cli.folder))
     session.keep("bash", {"command": "ls"}, "a.txt")
     facts = RequestFacts("anthropic", "small-model", "main", tokens_whole=60_000, tokens_sent=5_400)
-    assert RequestLog(session).add(BODY, facts) is not None
+    sent = RequestLog(session)
+    id = sent.add(BODY, facts)
+    assert id is not None
+    if is_billed:
+        sent.add_answer(id, LoggedAnswer(SAID, 200, "complete", "msg_1", AnswerFacts(5_400, 5_000, 0, 7)))
     store.close()
     report = cli.json("status")
     assert (report["tokens_shown"], report["tokens_whole"], report["window"]) == (5_400, 60_000, 6_000)
-    assert (report["level"], report["counted"]) == ("compact", "request")
+    assert (report["level"], report["counted"]) == ("compact", counted)
     assert [line["reached"] for line in report["thresholds"]] == [True, True, False]

@@ -20,13 +20,15 @@ from tests.apps.cli.cli import Cli
 from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines
 
+BUGS = 16
+
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> InspectorServices:
-    """A session that is long enough for results to age."""
+    """A session that is long enough for results to age, and for that to pay before it ends."""
     settings = config.load(home=str(tmp_path_factory.mktemp("long")), environ={})
     store = MemoryStore()
-    play(settings, store, float(NOON), bugs=9)
+    play(settings, store, float(NOON), bugs=BUGS)
     return InspectorServices(settings, store)
 
 
@@ -40,6 +42,8 @@ def test_nothing_changes_where_nothing_is_changed(long: InspectorServices) -> No
 def test_leaner_settings_cost_less_and_say_what_they_kept(long: InspectorServices) -> None:
     told = long.what_if.compare("sample-harbour", {"preset": "lean", "settings": {"auto.worth": 2_000}})
     assert told["after"]["tokens"] < told["before"]["tokens"] <= told["before"]["tokens_whole"]
+    assert told["after"]["cost"] < told["before"]["cost"] < 1
+    assert told["after"]["rewrites"] > told["before"]["rewrites"]
     assert 0 < told["after"]["evidence"] <= 1
     assert yaml.safe_load(told["yaml"]) == {"policy": "auto", "preset": "lean", "auto": {"worth": 2_000}}
 
@@ -74,7 +78,7 @@ def _record(services: InspectorServices) -> dict[str, object]:
     from keepwhole.replay.samples.coding_agent import coding_session
     from keepwhole.replay.samples.files import anthropic_messages
 
-    script = [part for one in anthropic_messages(coding_session(1, "claude-code", 9)) for part in one["content"]]
+    script = [part for one in anthropic_messages(coding_session(1, "claude-code", BUGS)) for part in one["content"]]
     whole = [part["content"] for part in script if isinstance(part, dict) and part["type"] == "tool_result"]
     timeline = services.record.timeline("sample-harbour")
     newest = timeline.steps[-1].request

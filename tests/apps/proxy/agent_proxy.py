@@ -35,7 +35,8 @@ def proxy(folder: Path, upstream: str, environ: Mapping[str, str] = {}, **settin
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "keepwhole.yaml").write_text(json.dumps({"policy": "auto", **settings}))
     command = [sys.executable, "-m", "keepwhole", "proxy", "--port", "0", "--no-token"]
-    command += ["--upstream", f"anthropic={upstream}", "--upstream", f"openai={upstream}"]
+    for provider in ("anthropic", "openai", "gemini"):
+        command += ["--upstream", f"{provider}={upstream}"]
     given = {name: value for name, value in os.environ.items() if not name.startswith("KEEPWHOLE_")}
     given |= {"KEEPWHOLE_HOME": str(folder / "home"), "KEEPWHOLE_CONFIG": str(folder / "keepwhole.yaml"), **environ}
     log = folder / "log"

@@ -15,6 +15,7 @@ from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
 from keepwhole.replay.samples.coding_agent import coding_session
 from keepwhole.replay.samples.files import anthropic_messages
+from keepwhole.replay.samples.session import NOUNS, PARTS, SampleTurn
 from keepwhole.store.protocol import Store
 from keepwhole.wire.content import fields_of, parts_of
 
@@ -27,6 +28,10 @@ _RECALLED = 5
 _WORTH = 4_000
 """What evidence is worth in it: made-up outputs are full of names and the session is short, so that with the default
 nothing would be left out, and nothing of that could be seen."""
+_BUILD_AT = 2
+_COMPILED = 700
+"""The turn before which the project is built, and the files of it. The log of that is long and its lines are of one
+shape, so that it is cut when it arrives, with the default settings too."""
 _MODEL = "claude-sonnet-4-5"
 _SYSTEM = (
     "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
@@ -63,7 +68,9 @@ def play(
     settings: Settings, store: Store, now: float, bugs: int = _BUGS, keeps_going: Callable[[], bool] = _always
 ) -> str:
     """Record the session as if its last request had been answered just now; return its name."""
-    messages = list(anthropic_messages(coding_session(1, "claude-code", bugs)))
+    script = coding_session(1, "claude-code", bugs)
+    script = script._replace(turns=[*script.turns[:_BUILD_AT], _build(), *script.turns[_BUILD_AT:]])
+    messages = list(anthropic_messages(script))
     asked = sum(message["role"] == "assistant" for message in messages)
     clock = _Clock([now - asked * _SECONDS - 1])
     settings = settings.replace(auto=settings.auto.replace(worth=_WORTH))
@@ -77,6 +84,20 @@ def play(
             _ask(router, _request(messages[:at]), model, message)
     router.close()
     return NAME
+
+
+def _build() -> SampleTurn:
+    """A build with a long log, and one warning in the middle of it."""
+    lines: list[str] = []
+    for at in range(_COMPILED):
+        part, noun = PARTS[at % len(PARTS)], NOUNS[at // len(PARTS) % len(NOUNS)]
+        lines.append(
+            f"[{at + 1:3d}/{_COMPILED}] cc -O2 -Wall -c native/{part}/{noun}_{at:03d}.c -o build/{part}_{at:03d}.o"
+        )
+        if at == _COMPILED // 2:
+            lines.append(f"native/{part}/{noun}_{at:03d}.c:41:9: warning: unused variable 'hours' [-Wunused-variable]")
+    lines.append(f"make: {_COMPILED} files compiled, 1 warning, 0 errors")
+    return SampleTurn("assistant", "I build it once.", "Bash", {"command": "make native"}, "\n".join(lines))
 
 
 def _ask(router: SessionRouter, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
