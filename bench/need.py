@@ -11,6 +11,7 @@ Neither side compacts unless a window is given: every request is sent, so that w
     python -m bench.need PATH --exact --arguments                the same with `auto.arguments: old`
     python -m bench.need PATH --exact --least 0 --most 50000     short runs, by weights that were fitted to long ones
     python -m bench.need PATH --exact --window 128000            with a window, where both sides compact
+    python -m bench.need PATH --exact --worth 20000 26000        `careful` at other rates between evidence and cost too
 
 Takes the options of `python -m bench.frontier`.
 """
@@ -24,7 +25,7 @@ from bench.frontier import parser, read_job
 from keepwhole.models.profiles import profile_for
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.need import need_of
-from keepwhole.policies.settings import PRESETS, NeedWeights
+from keepwhole.policies.settings import CAREFUL, PRESETS, AutoSettings, NeedWeights
 from keepwhole.policies.uses import ResultUse
 from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.contenders import BOUND, Contender, contender_named, same_policy
@@ -61,6 +62,7 @@ def main() -> None:
     """Fit, judge and print."""
     options = parser()
     options.add_argument("--no-replay", action="store_true", help="only fit, without replaying")
+    options.add_argument("--worth", type=float, nargs="*", default=(), help="other rates of exchange for `careful`")
     options.add_argument("--arguments", action="store_true", help="with the arguments of old calls cut too")
     args = options.parse_args()
     args.all = True
@@ -129,9 +131,7 @@ def _judge(job: ReplayJob, fitted: dict[str, NeedWeights], args: Namespace) -> N
     judged: list[list[PolicySummary]] = []
     for source, weights in fitted.items():
         one = job._replace(runs=[run for run in job.runs if run.source == source])
-        runs = [
-            compared for compared in replay_all(one, [*_contenders(weights, args.arguments)], args.jobs) if compared
-        ]
+        runs = [compared for compared in replay_all(one, [*_contenders(weights, args)], args.jobs) if compared]
         if not runs:
             continue
         is_judged = len(runs) >= _JUDGED_RUNS and sum(run[0].baseline.evidence for run in runs) >= _JUDGED_EVIDENCE
@@ -144,13 +144,19 @@ def _judge(job: ReplayJob, fitted: dict[str, NeedWeights], args: Namespace) -> N
     _print_means(judged)
 
 
-def _contenders(without: NeedWeights, arguments: bool) -> Iterator[Contender]:
+def _contenders(without: NeedWeights, args: Namespace) -> Iterator[Contender]:
+    need = {name: getattr(without, name) for name in NeedWeights.fields}
     for preset, given in PRESETS.items():
-        settings = given.replace(arguments="old") if arguments else given
-        left_out = settings.replace(need={name: getattr(without, name) for name in NeedWeights.fields})
-        for name, one in ((f"{preset}, source left out", left_out), (f"{preset}, weights in use", settings)):
-            yield Contender(name, same_policy(partial(Auto, one)), None, tools=OFFERED_TOKENS)
+        settings = given.replace(arguments="old") if args.arguments else given
+        yield _ours(f"{preset}, source left out", settings.replace(need=need))
+        yield _ours(f"{preset}, weights in use", settings)
+    for worth in args.worth:
+        yield _ours(f"careful at {worth:,.0f}, source left out", CAREFUL.replace(need=need, worth=worth))
     yield from map(contender_named, (*_OTHERS, BOUND))
+
+
+def _ours(name: str, settings: AutoSettings) -> Contender:
+    return Contender(name, same_policy(partial(Auto, settings)), None, tools=OFFERED_TOKENS)
 
 
 def _summaries(runs: Sequence[Sequence[ComparedRun]], window: int) -> list[PolicySummary]:

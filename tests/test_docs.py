@@ -34,7 +34,7 @@ FRAMEWORKS = (
     "agents",
     "pydantic_ai",
     "claude_agent_sdk",
-    "google",
+    "google.adk",
     "strands",
     "agent_framework",
     "litellm",
@@ -52,8 +52,14 @@ def with_blocks(*kinds: str) -> list[pytest.param]:  # type: ignore[valid-type]
 
 def frameworks_of(page: Path) -> list[str]:
     """The frameworks that the blocks of a page import."""
-    imported = re.findall(r"^(?:from|import) (\w+)", "\n".join(blocks(page, "python")), re.M)
-    return [name for name in FRAMEWORKS if name in imported]
+    imported = re.findall(r"^(?:from|import) ([\w.]+)", "\n".join(blocks(page, "python")), re.M)
+    return [name for name in FRAMEWORKS if any(f"{module}.".startswith(f"{name}.") for module in imported)]
+
+
+def is_installed(name: str) -> bool:
+    """Whether a module is there; `google` may be there without `google.adk`."""
+    package = name.partition(".")[0]
+    return find_spec(package) is not None and find_spec(name) is not None
 
 
 def runnable() -> list[pytest.param]:  # type: ignore[valid-type]
@@ -68,7 +74,7 @@ def runnable() -> list[pytest.param]:  # type: ignore[valid-type]
 @pytest.mark.parametrize("page", runnable())
 def test_every_python_block_runs(page: Path, tmp_path: Path) -> None:
     for name in frameworks_of(page):
-        if find_spec(name) is None:
+        if not is_installed(name):
             pytest.skip(f"{name} is not installed; `make adapters` installs it")
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")

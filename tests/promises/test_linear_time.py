@@ -174,8 +174,8 @@ def _backtracking(text: str) -> object:
 
 
 def parentheses(size: int) -> str:
-    """A text of half the size, with so many of them that a fast machine takes a clear time over the shortest."""
-    return repeated("(aaa")(size // 2)
+    """A text of two thirds of the size: a fast machine takes a clear time over the shortest, a slow one no minute."""
+    return repeated("(aaa")(size * 2 // 3)
 
 
 def test_what_is_quadratic_is_found() -> None:
