@@ -219,6 +219,8 @@ class ManagedSession(PricedSession):
         """Tokens that were read back, and those of them that the client has not sent yet."""
         self._is_cached = False
         """Whether the provider has cached anything of the last request."""
+        self._batched = 0
+        """Messages of the request in which a batch was made last."""
         self.exempt = 0.0
         """What changes have cost that the window forced."""
         self.restart()
@@ -236,6 +238,8 @@ class ManagedSession(PricedSession):
         exchange = self._begin(body, is_compaction)
         before = self._size
         bill = self._round(exchange)
+        if is_compaction or exchange.account.new_decisions:
+            self._batched = 0 if is_compaction else len(history)
         self._exempt_forced(exchange, bill, before, would_take)
         self._count_read_back(exchange, bill, would_take)
         hidden = sorted(set(_ARTIFACT.findall(exchange.body.decode())))
@@ -274,6 +278,11 @@ class ManagedSession(PricedSession):
         price = self.provider.read if bill.tokens - behind <= bill.read else write
         self.recalled += price * self._read_back + write * self._new_read_back
         self._read_back, self._new_read_back = self._read_back + self._new_read_back, 0
+
+    @property
+    def is_before_batch(self) -> bool:
+        """Whether the client is at a place before the last batch."""
+        return len(self.history) < self._batched
 
     @property
     def added(self) -> int:

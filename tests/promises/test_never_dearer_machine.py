@@ -7,6 +7,8 @@ request: the run may end at each of them. What it may have cost more:
 - What the window has forced: the batches and summaries above 0.85 of it are counted and exempt.
 - What the model has recalled since the last batch. Nobody can forbid a model to read something back; but a batch is
   made only if the session has afforded all recalls before it, or if it costs nothing because nothing is cached.
+- What it costs to go back to before a batch, once for each time: what is left out stays left out, so these messages are
+  sent otherwise than they were, and the cache has them as they were (decision 27).
 
 A client compacts when the provider's bill nears the window, and the recall tools and what was read back are on the
 bill. So its compaction may come a request sooner than with `mode: off`, which pays the same with the next request. What
@@ -68,7 +70,7 @@ class NeverDearer(RuleBasedStateMachine):
     )
     def begin(self, provider: Provider, system: int, tools: int, client_compacts: bool, markers: Markers) -> None:
         self.clock, self.steps, self.unaffordable = Clock(), 0, 0
-        self.lent = 0.0
+        self.lent, self.is_before_batch = 0.0, False
         self.off = PricedSession(provider, self.clock, system, tools)
         self.on = ManagedSession(provider, self.clock, system, tools, client_compacts, **self.options)
         self.put_markers(markers)
@@ -140,6 +142,7 @@ class NeverDearer(RuleBasedStateMachine):
         most = min(steps, len(self.off.past), len(self.on.past))
         for session in (self.off, self.on):
             session.go_back(most)
+        self.is_before_batch = self.on.is_before_batch
 
     @rule()
     def the_client_compacts(self) -> None:
@@ -153,9 +156,12 @@ class NeverDearer(RuleBasedStateMachine):
 
     def take_step(self, step: Step) -> None:
         sooner = self.off_compacting_now(step) if self.is_compacted_sooner() else None
-        before = self.off.compactions
+        before, dearer = self.off.compactions, self.on.cost - self.off.cost
         for session in (self.off, self.on):
             session.step(self.steps, step)
+        if self.is_before_batch:
+            self.on.exempt += max(0.0, self.on.cost - self.off.cost - dearer)
+            self.is_before_batch = False
         if sooner is not None:
             self.lent = sooner.cost - self.off.cost
         elif self.off.compactions > before:
@@ -294,6 +300,17 @@ def test_a_client_that_compacts_right_after_a_forced_batch_is_shown_only_what_is
     assert session.on.forced
     assert session.on.compactions == session.off.compactions == 0
     session.the_client_compacts()
+
+
+def test_going_back_to_before_a_batch_costs_at_most_writing_once_what_is_sent() -> None:
+    session = OldArguments()
+    session.begin(Provider(told_read=2.0), system=2_000, tools=2_000, client_compacts=True, markers="last")
+    session.arguments_are_large(arguments=30_000, count=2, result=7_000, tool="Task")
+    session.images_are_returned(calls=2, count=20, media="image by URL", repeats=False, result=20, tool="Read")
+    session.go_back(steps=8)
+    assert session.is_before_batch
+    session.the_model_says_much(count=20, result=7_000, tool="Task", words=7_000)
+    assert 0 < session.on.exempt < 1.25 * 30_000
 
 
 def test_a_document_whose_pages_nobody_knows_is_not_thought_to_save_more_than_it_does() -> None:
