@@ -313,6 +313,18 @@ def test_going_back_to_before_a_batch_costs_at_most_writing_once_what_is_sent() 
     assert 0 < session.on.exempt < 1.25 * 30_000
 
 
+def test_a_batch_reads_what_the_cache_has_also_many_blocks_before_its_first_change() -> None:
+    session = NeverDearer()
+    provider = Provider(window=1_000_000, lifetime=3_600, told_read=2.0)
+    session.begin(provider, system=2_000, tools=2_000, client_compacts=False, markers="last")
+    session.arguments_are_large(arguments=7_000, count=20, result=7_000, tool="computer")
+    session.arguments_are_large(arguments=15_000, count=5, result=2_000, tool="Read")
+    session.images_are_returned(calls=1, count=20, media="image by URL", repeats=True, result=300, tool="Task")
+    session.images_are_returned(calls=2, count=24, media="document by URL", repeats=True, result=20, tool="computer")
+    batches = [bill for bill in session.on.till.bills if 2 * bill.read < bill.tokens]
+    assert [bill.tokens < 20_000 for bill in batches] == [True] * len(batches), "all of it was written again"
+
+
 def test_a_document_whose_pages_nobody_knows_is_not_thought_to_save_more_than_it_does() -> None:
     session = NeverDearer()
     provider = Provider(minimum=4_096, lifetime=3_600, read=0.2)

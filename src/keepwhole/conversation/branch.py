@@ -525,6 +525,8 @@ class Branch:
     def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
         """The figures of what is sent; those that need a look at every result only if `explained`."""
         items, decided = self.transcript.items, self.decisions
+        first, length = self._first_changed(), len(self._messages)
+        cached = 0 if first is None else self.costs.cached_before(first)
         sent = sent_tokens(self.transcript, decided) + self.summary.situation(situation).overhead
         sent += sum(items[number].tokens - decided[number].tokens for number in self.restored)
         edited = sum(map(self._is_edit, decided)) if self._unedited else decided.edits
@@ -546,17 +548,14 @@ class Branch:
             hides=self.summary.current is not None or decided.hides,
             tail=int(explained and recall_at_tail(self.transcript, decided) is not None),
             scale=situation.scale,
-            changed_last=self._changed_last(),
+            changed_last=None if first is None else length - first,
+            uncached_last=length - cached if cached else None,
         )
 
-    def _changed_last(self) -> int | None:
-        """How many messages at the end begin with the first one that changes with this view.
-
-        Counted from the end, where messages are as they came; a summary takes the place of those at the front.
-        """
+    def _first_changed(self) -> int | None:
+        """The first message that changes with this view; None where none does."""
         items = (self.transcript.items[number] for number in (*self._changed, *self.restored))
-        indices = [item.index for item in items if not item.gone]
-        return len(self._messages) - min(indices) if indices else None
+        return min((item.index for item in items if not item.gone), default=None)
 
     def _is_edit(self, number: int) -> bool:
         choice = self.decisions[number]

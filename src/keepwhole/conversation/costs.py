@@ -87,8 +87,8 @@ class BranchCosts:
         """The messages of the request before."""
         self.compacted: CarriedCosts | None = None
         """What is left of the branch when the client compacts with the request that was viewed last; None if not."""
-        self._newest: tuple[int, SentRequest] | None = None
-        """The request that was viewed last, with the turns before it."""
+        self._newest: tuple[int, Costs] | None = None
+        """What it had cost before the request that was viewed last, with the turns before that."""
         self._uncounted: SentRequest | None = None
         """The request that was viewed before that, if the model's answer to it is not among the messages."""
         self._is_told = False
@@ -146,7 +146,7 @@ class BranchCosts:
         if self._turns < self._transcript.turns:
             self._count_requests(situation, whole, known, summary)
         newest, turns, ledger = self._newest, self._transcript.turns, self._ledger
-        self._uncounted = newest[1] if newest is not None and newest[0] == turns else None
+        self._uncounted = newest[1].request if newest is not None and newest[0] == turns else None
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
@@ -164,8 +164,13 @@ class BranchCosts:
         cached = self._sent_upto(ends[-1], sent) if ends else 0
         request = SentRequest(sent, cached, None if is_for_recall else client)
         self.compacted = None
-        self._newest = turns, request
-        return Costs(ledger, request, situation.profile, ends)
+        costs = Costs(ledger, request, situation.profile, ends)
+        self._newest = turns, costs
+        return costs
+
+    def cached_before(self, index: int) -> int:
+        """Return the number of messages of the longest prefix before message `index` that the cache has; 0 for none."""
+        return 0 if self._newest is None else last_end(self._newest[1].ends, index)
 
     def _as_sent(
         self, viewed: SentRequest, tokens: int, sent: int, ends: Sequence[int], front: int | None

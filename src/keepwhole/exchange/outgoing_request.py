@@ -16,12 +16,13 @@ from keepwhole import events
 from keepwhole.canonical.entry import Result
 from keepwhole.conversation.context import ViewMode
 from keepwhole.errors import StoreError
+from keepwhole.models.forecast import LOOK_BACK
 from keepwhole.policies.account import Account
 from keepwhole.policies.policy import Policy
 from keepwhole.record.bills import Expected
 from keepwhole.session import Session
 from keepwhole.wire.cache_markers import cache_markers
-from keepwhole.wire.content import fields_of
+from keepwhole.wire.content import contents, fields_of
 from keepwhole.wire.dialects import Endpoint
 from keepwhole.wire.hidden_rounds import Round
 from keepwhole.wire.request_body import RequestBody, read_request
@@ -76,20 +77,27 @@ def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Acc
     would else be the first to have it cached, after it was paid for uncached.
     """
     changed_last = 0 if is_round else account.changed_last
+    uncached_last = None if is_round else account.uncached_last
     if changed_last is None or account.mode != "on" or endpoint.counts:
         return body
     if not endpoint.dialect.caches_at_breakpoints:
         return body
     try:
-        return _mark_before(session, endpoint, body, changed_last) or body
+        return _mark_before(session, endpoint, body, changed_last, uncached_last) or body
     except Exception as error:  # a marker saves something; a request without one is as good
         events.log_passed_on("marker", type(error).__name__)
         return body
 
 
-def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last: int) -> bytes | None:
+def _mark_before(
+    session: Session, endpoint: Endpoint, body: bytes, changed_last: int, uncached_last: int | None
+) -> bytes | None:
     """The request with a marker before its last messages; made only of what every process knows, so that each sends
-    the same bytes."""
+    the same bytes.
+
+    A marker finds what the cache has only a few blocks before it. Where the cached prefix ends farther away, the marker
+    is put on that end: it reads what was paid for, instead of having everything written once more.
+    """
     request = read_request(body)
     if request is None or not cache_markers(request):
         return None  # a client that sets no marker does not want to pay for cache writes
@@ -97,6 +105,11 @@ def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last
     changed = len(request.messages) - changed_last
     users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
     newest = next(users, None)
+    if newest is not None and uncached_last is not None:
+        end = len(request.messages) - uncached_last - 1
+        between = request.messages[max(0, end + 1) : newest + 1]
+        if end >= 0 and sum(len(contents(fields_of(message))) for message in between) >= LOOK_BACK:
+            newest = end
     return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)
 
 

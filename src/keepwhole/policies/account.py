@@ -79,6 +79,8 @@ class Account(Value):
     """Tokens billed per estimated token, learned from bills."""
     changed_last: int | None = None
     """How many messages at the end begin with the first one that differs from what was sent before; None for none."""
+    uncached_last: int | None = None
+    """How many messages at the end are behind the longest prefix before these that the cache has; None without one."""
 
     @property
     def tokens_saved(self) -> int:
