@@ -115,8 +115,8 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	for name in uv run server dev browser site; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
-pin-images:  ## write the digests that the images of compose.yaml have now; needs docker and a registry
-	$(PYTHON) requirements/pin_images.py compose.yaml
+pin-images:  ## write the digests that the images of containers have now; needs docker and a registry
+	$(PYTHON) requirements/pin_images.py compose.yaml deploy/Dockerfile
 
 .venv/uv: requirements/uv.txt
 	@echo "Setting up .venv on first use, about 30 s …"

@@ -1,10 +1,11 @@
-"""Fifty workers on a server that takes a hundred connections, with `store_connections: 2`."""
+"""Fifty workers on a server that takes a hundred connections, with the settings users have."""
 
 import os
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import psycopg
 import pytest
 
 from keepwhole import Session, config
+from keepwhole.store.postgres import server
 from keepwhole.store.postgres.store import PostgresStore
 from tests.postgres import fresh_url, running
 
@@ -50,7 +52,7 @@ def test_fifty_workers_share_a_hundred_connections_and_all_is_stored(tmp_path: P
     """A worker is a store of its own, as in a process of its own; each has two agents that work at the same time."""
     with psycopg.connect(running().get_uri()) as connection:
         assert connection.execute("SHOW max_connections").fetchone() == ("100",)
-    settings = config.load(store=fresh_url()).replace(store_connections=2)
+    settings = config.load(store=fresh_url())
     stores = [config.open_record(settings.replace(home=str(tmp_path / str(n)))) for n in range(WORKERS)]
 
     def work(number: int) -> int:
@@ -69,11 +71,36 @@ def test_fifty_workers_share_a_hundred_connections_and_all_is_stored(tmp_path: P
 
 
 def test_the_setting_limits_the_connections_of_a_process(tmp_path: Path, most: list[int]) -> None:
-    environ = {**os.environ, "KEEPWHOLE_STORE_CONNECTIONS": "2", "KEEPWHOLE_STORE": fresh_url()}
+    environ = {**os.environ, "KEEPWHOLE_STORE_CONNECTIONS": "3", "KEEPWHOLE_STORE": fresh_url()}
     store = config.open_record(config.load(environ=environ, folder=str(tmp_path)))
     assert isinstance(store, PostgresStore)
     with ThreadPoolExecutor(8) as pool:
         kept = pool.map(lambda n: Session(f"s{n}", store=store).keep("t", None, "x" * 9_000).trace_id, range(32))
         assert all(kept)
     store.close()
-    assert most[0] <= 2
+    assert most[0] <= 3
+
+
+def fill(others: ExitStack) -> None:
+    """Open connections until the server takes no more."""
+    while True:
+        others.enter_context(psycopg.connect(running().get_uri()))
+
+
+def test_a_worker_that_finds_the_server_full_gets_in_when_others_give_back(
+    tmp_path: Path, most: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five times as fast as it is: the times after which connections are given back, and in which a worker waits."""
+    monkeypatch.setattr(server, "_IDLE", server._IDLE / 5)
+    url = fresh_url()
+    first, late = (PostgresStore(url, str(tmp_path / name), patience=server.PATIENCE / 5) for name in ("a", "b"))
+    with ThreadPoolExecutor(16) as pool:
+        kept = pool.map(lambda n: Session(f"s{n}", store=first).keep("t", None, "x" * 9_000).trace_id, range(64))
+        assert all(kept)
+    assert most[0] == 2
+    with ExitStack() as others:
+        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+            fill(others)
+        assert Session("late", store=late).keep("t", None, "x" * 9_000).trace_id is not None
+    first.close()
+    late.close()
