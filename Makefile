@@ -105,18 +105,18 @@ clients: .venv/dev .clients/$(CLIENTS_AT)  ## real coding agents, offline, again
 clients-openhands: .venv/dev .clients/openhands/installed  ## OpenHands, which needs Python 3.12 and half a gigabyte
 	PATH="$(CURDIR)/.clients/bin:$$PATH" $(BIN)/python -m pytest -m clients -k openhands tests/clients
 
-production: .venv/dev  ## a record behind PgBouncer and TLS with real servers, and two releases over one record
-	command -v pgbouncer >/dev/null && ls /usr/lib/postgresql/*/bin/postgres >/dev/null || \
-	  { apt-get update && apt-get install --yes --no-install-recommends pgbouncer postgresql; } || \
-	  { echo "Install PgBouncer and PostgreSQL, then run \`make production\` again."; exit 1; }
+production: .venv/dev  ## a record behind PgBouncer and TLS with real servers, alerts, the runbook, two releases over one record
+	command -v pgbouncer >/dev/null && command -v promtool >/dev/null && ls /usr/lib/postgresql/*/bin/postgres >/dev/null || \
+	  { apt-get update && apt-get install --yes --no-install-recommends pgbouncer postgresql prometheus; } || \
+	  { echo "Install PgBouncer, PostgreSQL and Prometheus, then run \`make production\` again."; exit 1; }
 	$(BIN)/python -m pytest tests/deploy tests/upgrades
 
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run server dev browser site; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
-pin-images:  ## write the digests that the images of compose.yaml have now; needs docker and a registry
-	$(PYTHON) requirements/pin_images.py compose.yaml
+pin-images:  ## write the digests that the images of containers have now; needs docker and a registry
+	$(PYTHON) requirements/pin_images.py compose.yaml deploy/Dockerfile
 
 .venv/uv: requirements/uv.txt
 	@echo "Setting up .venv on first use, about 30 s …"

@@ -31,8 +31,15 @@ from keepwhole.store.postgres.store import INLINE_BODY
 AGENTS = (100, 1_000, 10_000, 100_000)
 _BUSY = 0.6
 """Share of a core that may be busy before another one is needed."""
-_CONNECTIONS = 17
-"""The connections of each proxy to the server."""
+_STORE_CONNECTIONS = 4
+_CONNECTIONS = _STORE_CONNECTIONS + 1
+"""The connections of each proxy to the server: one more is for ephemeral sessions."""
+_APPENDS = 2
+"""Appends of a step: what came in with what was decided about it, then the request with its answer."""
+_FREEZE = 200e6
+"""Transactions after which the server freezes old rows, by its default `autovacuum_freeze_max_age`."""
+_TABLE = 8_192 * 2**32
+"""The most bytes of one table of PostgreSQL."""
 _DAY = 86_400
 _WORDS = ["".join(random.Random(number).choices("aeinorst_/.0123456789", k=1 + number % 9)) for number in range(4_000)]
 
@@ -125,7 +132,8 @@ def _play(setup: Setup, server: Database, runs: Sequence[Sequence[Step]]) -> Ste
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         words = [PYTHON, "-m", "keepwhole", "proxy", "--port", "0", "--no-token"]
         words += ["--upstream", f"anthropic=http://127.0.0.1:{provider[1]}"]
-        proxy = stack.enter_context(process(words, setup, KEEPWHOLE_STORE=url))
+        record = {"KEEPWHOLE_STORE": url, "KEEPWHOLE_STORE_CONNECTIONS": str(_STORE_CONNECTIONS)}
+        proxy = stack.enter_context(process(words, setup, **record))
         ask = _asker(proxy[1])
         ask("warm", [{"role": "user", "content": "hello"}])
         counted = _Counters(server, url, proxy[0].pid)
@@ -227,7 +235,7 @@ def _appends(setup: Setup, server: Database) -> float:
 def _report(taken: StepCosts, appends: float, args: argparse.Namespace) -> str:
     each = taken.each
     lines = [
-        "| a step, in the mean | |",
+        "| a step, on average | |",
         "|---|---|",
         f"| rows | {each(taken.rows):.2f} |",
         f"| bytes of tools and models | {each(taken.bodies):,.0f} |",
@@ -257,6 +265,7 @@ def _load(taken: StepCosts, steps: float, args: argparse.Namespace) -> dict[str,
     priced = 30 * (disk * args.disk_price), 30 * ((disk - objects) * args.disk_price + objects * args.object_price)
     return {
         "steps a second": f"{steps:,.0f}",
+        "appends a second": f"{steps * _APPENDS:,.0f}",
         "rows a second": f"{steps * each(taken.rows):,.0f}",
         "rows a day": f"{daily * each(taken.rows) / 1e6:,.1f} million",
         "new bytes a second": f"{steps * each(taken.bodies) / 1e6:,.1f} MB",
@@ -265,6 +274,8 @@ def _load(taken: StepCosts, steps: float, args: argparse.Namespace) -> dict[str,
         f"proxies of one core, {_BUSY:.0%} busy": f"{proxies:,}",
         "their connections": f"{proxies * _CONNECTIONS:,}",
         f"cores of the server, {_BUSY:.0%} busy": f"{ceil(steps * each(taken.server) / _BUSY):,}",
+        "hours of work until the server freezes old rows": f"{_FREEZE / (steps * _APPENDS) / 3_600:,.0f}",
+        "days until all of it would fill the largest table there can be": f"{_TABLE / 1e9 / disk:,.0f}",
         "to keep a month of it for a month": f"{priced[0]:,.0f}",
         "the same with large bodies as objects": f"{priced[1]:,.0f}",
     }

@@ -17,6 +17,8 @@ from release.sbom import sbom
 
 ROOT = Path(__file__).parents[1]
 LARGEST_WHEEL = 1_500_000
+_ADDED = "PKG-INFO"
+"""The file of a source archive that is in no repository."""
 _SURROUNDINGS = (
     ("first", "022", {"TZ": "UTC", "PYTHONHASHSEED": "1", "LANG": "C"}),
     ("a second place", "077", {"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "2", "LANG": "C.UTF-8"}),
@@ -24,10 +26,17 @@ _SURROUNDINGS = (
 
 
 def tracked(root: Path = ROOT) -> list[str]:
-    """Return the files of the repository, those that are not committed yet too, without what is ignored."""
+    """Return the files of the repository, those that are not committed yet too, without what is ignored.
+
+    An unpacked source archive is no repository: there it is everything that is not ignored and not added by the build.
+    """
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    return sorted(name for name in done.stdout.splitlines() if (root / name).is_file())
+    with tempfile.TemporaryDirectory() as empty:
+        if not (root / ".git").exists():
+            command[1:1] = [f"--git-dir={empty}", f"--work-tree={root}"]
+            subprocess.run(["git", "init", "--quiet", "--bare", empty], check=True)
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return sorted(name for name in done.stdout.splitlines() if (root / name).is_file() and name != _ADDED)
 
 
 def copy_tree(target: Path, root: Path = ROOT) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from docs.vendor import TARGET
-from release.build import LARGEST_WHEEL, ROOT, build, tracked
+from release.build import LARGEST_WHEEL, ROOT, build, build_in, tracked
 from release.install_size import LARGEST, measure
 from release.repository import repository
 from release.vendor import parts
@@ -64,12 +64,15 @@ def check_archives() -> str:
         missing = sorted(set(tracked()) - set(files_of(source)))
         if missing:
             raise Wrong(f"The source archive lacks {', '.join(missing[:5])}. See `targets.sdist` in pyproject.toml.")
+        if wheel_of(source).read_bytes() != wheel.read_bytes():
+            raise Wrong("The wheel that is built from the source archive is another one than that of the tree.")
         size = measure(wheel)
         if size.installed > LARGEST:
             raise Wrong(f"A core install has {size.installed:,} bytes; {LARGEST:,} are allowed.")
         return (
-            f"two builds equal byte for byte; wheel {wheel.stat().st_size / 1e6:.2f} MB, source archive complete; core "
-            f"install {size.installed / 1e6:.1f} MB ({size.compiled / 1e6:.1f} MB with compiled files)"
+            f"two builds equal byte for byte; wheel {wheel.stat().st_size / 1e6:.2f} MB, source archive complete and "
+            f"giving the same wheel; core install {size.installed / 1e6:.1f} MB "
+            f"({size.compiled / 1e6:.1f} MB with compiled files)"
         )
 
 
@@ -77,6 +80,15 @@ def files_of(source: Path) -> Iterator[str]:
     """The names of the files in a source archive, without its folder."""
     with tarfile.open(source) as archive:
         yield from (member.name.partition("/")[2] for member in archive.getmembers() if member.isfile())
+
+
+def wheel_of(source: Path) -> Path:
+    """Build the wheel of a source archive, beside it, as an installer does that takes no wheels."""
+    folder = source.parent / "of source"
+    with tarfile.open(source) as archive:
+        archive.extractall(folder, filter="data")
+    (tree,) = folder.iterdir()
+    return next(file for file in build_in(tree, "022", {}) if file.suffix == ".whl")
 
 
 def check_tag(tag: str) -> str:

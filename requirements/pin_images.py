@@ -1,4 +1,4 @@
-"""`make pin-images`: write the digest of every image into a compose file, as the registry has it now.
+"""`make pin-images`: write the digest of every image into compose files and Dockerfiles, as the registry has it now.
 
 Owns: where a file names an image, and asking for its digest. Must not know: which images those are.
 """
@@ -38,10 +38,11 @@ def ask_registry(name: str) -> str:
     return digest
 
 
-def main(path: str) -> None:
-    """Rewrite one file, after all digests are known."""
-    file = Path(path)
-    file.write_text(pinned(file.read_text(encoding="utf-8"), ask_registry), encoding="utf-8")
+def main(*paths: str) -> None:
+    """Rewrite files, after all digests are known."""
+    texts = {path: pinned(Path(path).read_text(encoding="utf-8"), ask_registry) for path in paths}
+    for path, text in texts.items():
+        Path(path).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

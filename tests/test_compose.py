@@ -1,8 +1,12 @@
-"""What `compose.yaml` says is what the commands take, and nothing secret is in it."""
+"""What `compose.yaml` says is what the commands take, nothing secret is in it, and the image has what it builds."""
 
 import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ from requirements import pin_images
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "compose.yaml"
+IMAGE = ROOT / "deploy/Dockerfile"
 EXTRAS = ("proxy", "postgres", "s3")
 SERVICES: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
 OURS = [name for name, service in SERVICES.items() if "build" in service]
@@ -43,12 +48,12 @@ def files_with_images() -> list[Path]:
 
 
 def test_every_image_is_pinned_by_its_digest() -> None:
-    assert FILE in files_with_images()
+    assert {FILE, IMAGE} <= set(files_with_images())
     for file in files_with_images():
         assert pin_images.unpinned(file.read_text(encoding="utf-8")) == [], file
     images = [service["image"] for service in SERVICES.values() if "image" in service]
     assert len(images) == 3
-    assert len(pin_images.IMAGE.findall(FILE.read_text(encoding="utf-8"))) == 4, "the three, and ours is built from one"
+    assert len(pin_images.IMAGE.findall(IMAGE.read_text(encoding="utf-8"))) == 1, "ours is built from one"
 
 
 @pytest.mark.parametrize(
@@ -66,10 +71,9 @@ def fake_docker(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> N
 
 def test_digests_are_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_docker(tmp_path, monkeypatch, f'echo "$*" >> {tmp_path}/asked; echo sha256:{"ab" * 32}')
-    copy = tmp_path / "compose.yaml"
-    copy.write_text(FILE.read_text(encoding="utf-8"), encoding="utf-8")
-    pin_images.main(str(copy))
-    before, after = FILE.read_text(encoding="utf-8"), copy.read_text(encoding="utf-8")
+    copies = [Path(shutil.copy(file, tmp_path)) for file in (FILE, IMAGE)]
+    pin_images.main(*map(str, copies))
+    before, after = ("".join(file.read_text(encoding="utf-8") for file in files) for files in ((FILE, IMAGE), copies))
     assert pin_images.PINNED.sub("", after) == pin_images.PINNED.sub("", before)
     assert after.count(f"@sha256:{'ab' * 32}") == 4
     asked = (tmp_path / "asked").read_text().splitlines()
@@ -101,7 +105,12 @@ def test_each_of_our_variables_is_in_the_docs() -> None:
 
 
 def test_every_package_is_pinned_by_a_hash_and_covers_what_the_proxy_needs() -> None:
-    build = SERVICES["proxy"]["build"]["dockerfile_inline"]
+    assert (
+        SERVICES["proxy"]["build"]
+        == SERVICES["migrate"]["build"]
+        == {"context": ".", "dockerfile": "deploy/Dockerfile"}
+    )
+    build = IMAGE.read_text(encoding="utf-8")
     installs = [line for line in build.splitlines() if "pip install" in line]
     assert all("--require-hashes" in line or "--no-deps --no-build-isolation" in line for line in installs)
     files = re.findall(r"-r /src/(requirements/\S+)", build)
@@ -110,6 +119,19 @@ def test_every_package_is_pinned_by_a_hash_and_covers_what_the_proxy_needs() -> 
     wanted = [*extras["dependencies"], *(each for name in EXTRAS for each in extras["optional-dependencies"][name])]
     for name in (re.split(r"[\[>=<]", each)[0].lower() for each in [*wanted, "hatchling", "psycopg-pool"]):
         assert re.search(rf"(?m)^{name}==.*\\\n +--hash=sha256:", pinned), name
+
+
+def test_what_is_copied_into_the_image_is_enough_to_build_the_package(tmp_path: Path) -> None:
+    """As the Dockerfile does it, with the packages that are installed here."""
+    for names in re.findall(r"(?m)^COPY (.*) /src/\S*$", IMAGE.read_text(encoding="utf-8")):
+        for name in names.split():
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, tmp_path / name)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "out"]
+    done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next((tmp_path / "out").glob("*.whl"))) as wheel:
+        assert "keepwhole/store/postgres/sql/0001_record.sql" in wheel.namelist()
 
 
 def test_the_http_library_has_no_known_holes() -> None:

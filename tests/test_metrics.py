@@ -157,16 +157,18 @@ def test_what_ages_step_by_step_is_counted_as_it_is_recorded(policy: str) -> Non
 def test_the_text_is_what_prometheus_reads() -> None:
     text = busy(in_memory()).metrics.prometheus()
     assert text.endswith("\n")
+    helped: set[str] = set()
     typed: set[str] = set()
     for line in text.splitlines():
-        if line.startswith("#"):
-            found = re.fullmatch(r"# TYPE (keepwhole_[a-z_]+) (counter|gauge)", line)
-            assert found is not None
+        if found := re.fullmatch(r"# HELP (keepwhole_[a-z_]+) [A-Z].+\.", line):
+            helped.add(found[1])
+        elif found := re.fullmatch(r"# TYPE (keepwhole_[a-z_]+) (counter|gauge)", line):
             typed.add(found[1])
         else:
             found = re.fullmatch(r"(keepwhole_[a-z_]+)(\{[a-z]+=\"[^\"]*\",[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+", line)
             assert found is not None, line
             assert found[1] in typed
+    assert helped == typed
     assert 'keepwhole_truncations_total{tool="fetch",strategy="head_tail"} 2' in text
 
 

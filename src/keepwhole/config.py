@@ -91,9 +91,10 @@ class Settings(Value):
     """The record on a server, for many machines: `postgresql://user@host/database`. If not set, it is in `home`."""
     blobs: str = ""
     """Where large bodies are: `s3://bucket/prefix`, or a folder. If not set, with the rest of the record."""
-    store_connections: Annotated[int, Range(2)] = 16
-    """Most connections of one process to `store`, shared by its sessions; at least 2. With fifty workers on a server
-    that takes a hundred connections, set 2. Those above the first are closed after a minute without use."""
+    store_connections: Annotated[int, Range(2)] = 2
+    """Most connections of one process to `store`, shared by its sessions; at least 2. Fifty workers with 2 fit into a
+    server that takes a hundred; give a proxy that many agents share 4. Those above the first are closed after some ten
+    seconds without use."""
     retrieval_limit: Annotated[int, Range(1_000)] = 32_000
     """Most characters that one `get_artifact` answer returns. At least 1,000."""
     inline_body: Count = 32_768

@@ -15,6 +15,20 @@ from keepwhole.truncation import client_cut
 MARKER = "truncation_marker"
 IMITATED = "imitated_arguments"
 """The flag of a result whose call has the words that stand for cut arguments: a model has written them itself."""
+_HELP = {
+    "results_total": "Results that were stored.",
+    "truncations_total": "Decisions about how a result is shown.",
+    "truncated_results_total": "Results that were shown cut or replaced.",
+    "chars_in_total": "Characters of results as tools returned them.",
+    "chars_out_total": "Characters of results as they are shown.",
+    "bytes_kept_total": "Bytes of results that were stored.",
+    "unstored_total": "Results that could not be stored.",
+    "canonical_writes_with_truncation_marker": "Stored results that another program had cut before.",
+    "imitated_arguments_total": "Calls in which a model wrote the words that stand for cut arguments.",
+    "truncation_rate": "Share of results that were shown cut or replaced.",
+    "tool_result_missing_rate": "Share of calls whose result is not stored.",
+    "tool_refetch_rate": "Share of calls that were repeated while the earlier result was hidden.",
+}
 _MOST_RESULTS = 100_000
 _MOST_TOOLS = 500
 _OTHERS = "others"
@@ -159,7 +173,7 @@ class Metrics:
         lines: list[str] = []
         for name, value in self.as_dict().items():
             kind = "gauge" if name.endswith("_rate") else "counter"
-            lines.append(f"# TYPE keepwhole_{name} {kind}")
+            lines += [f"# HELP keepwhole_{name} {_HELP[name]}", f"# TYPE keepwhole_{name} {kind}"]
             if name == "truncations_total":
                 lines += [
                     f'keepwhole_{name}{{tool="{_label(tool)}",strategy="{_label(strategy)}"}} {count}'

@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -112,13 +113,11 @@ def pooler(folder: Path, upstream: int) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
-    folder = tmp_path_factory.mktemp("server")
-    for above in (folder, *folder.parents[:3]):
-        if above != Path("/tmp"):
-            above.chmod(above.stat().st_mode | 0o055)
-    with server(folder) as port:
-        yield folder, port
+def place() -> Iterator[tuple[Path, int]]:
+    """A folder with the server's certificate, and its port. pytest's own folders are closed to other users, again and
+    again, by each run that starts."""
+    with tempfile.TemporaryDirectory(prefix="keepwhole-server-") as name, server(Path(name)) as port:
+        yield Path(name), port
 
 
 def address(port: int, more: str = "") -> str:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from email.message import Message
 from pathlib import Path
@@ -67,6 +68,22 @@ def test_the_source_archive_is_complete(archives: list[Path]) -> None:
     inside = set(check.files_of(archives[1]))
     assert inside - {"PKG-INFO"} == set(tracked())
     assert {"Makefile", "SECURITY.md", "requirements/dev.txt", "tests/test_docs.py"} <= inside
+
+
+def test_the_source_archive_gives_the_same_wheel(archives: list[Path], tmp_path: Path) -> None:
+    source = Path(shutil.copy(archives[1], tmp_path))
+    assert check.wheel_of(source).read_bytes() == archives[0].read_bytes()
+
+
+def test_the_files_of_an_unpacked_source_archive_are_those_of_the_repository(
+    archives: list[Path], tmp_path: Path
+) -> None:
+    with tarfile.open(archives[1]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    (tree / "__pycache__").mkdir()
+    (tree / "__pycache__/x.pyc").write_bytes(b"")
+    assert tracked(tree) == tracked()
 
 
 def test_two_builds_in_other_surroundings_are_equal(tree: Path, archives: list[Path], tmp_path: Path) -> None:

@@ -49,7 +49,15 @@ def test_every_python_of_the_metadata_is_tested_on_linux_and_macos() -> None:
     named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert matrix["python"] == named == ["3.11", "3.12", "3.13", "3.14"]
     assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "macos"}
-    assert jobs(ROOT / ".github/workflows/test.yml")["windows"]["runs-on"].startswith("windows")
+    windows = jobs(ROOT / ".github/workflows/test.yml")["windows"]
+    assert windows["runs-on"].startswith("windows")
+    assert windows["strategy"]["matrix"]["python"] == named
+
+
+def test_two_releases_are_built_where_the_whole_history_is() -> None:
+    production = jobs(ROOT / ".github/workflows/test.yml")["production"]["steps"]
+    assert production[0]["with"]["fetch-depth"] == 0
+    assert production[-1]["run"] == "make production"
 
 
 def test_only_the_release_may_prove_who_it_is_and_it_holds_no_password() -> None:

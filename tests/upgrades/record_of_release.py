@@ -7,6 +7,8 @@ public names are used, so that the same script makes the archive of any version.
 import hashlib
 import io
 import json
+import os
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -73,8 +75,18 @@ def write(folder: Path) -> dict[str, Any]:
     with Session("gone", store=store, ephemeral=True) as session:
         session.keep("bash", None, lines("gone", 50))
     store.close()
+    run(folder, "store", "backup", str(folder / "backup"))
+    run(folder, "sessions", "export", "by-hand", "--raw", "--output", str(folder / "exported"))
     (folder / "keepwhole.yaml").write_text(SETTINGS, encoding="utf-8")
     return {"version": VERSION, "kept": kept, "sent": sent, "sessions": ["by-hand", "talk"]}
+
+
+def run(folder: Path, *words: str) -> None:
+    """Run a command over the record."""
+    environ = {**os.environ, "KEEPWHOLE_HOME": str(folder / "record")}
+    subprocess.run(
+        [sys.executable, "-m", "keepwhole", *words], cwd=folder, env=environ, capture_output=True, check=True
+    )
 
 
 def digest(data: bytes) -> str:

@@ -13,6 +13,7 @@ from keepwhole.errors import StoreRefused
 from keepwhole.store.sqlite.schema import scripts
 from keepwhole.store.verify import verify
 from keepwhole.version import VERSION
+from tests.apps.cli.cli import Cli
 from tests.upgrades.record_of_release import FOLDER, MODEL, conversation, digest
 
 RECORDS = sorted(FOLDER.glob("*.tar.xz"))
@@ -42,6 +43,22 @@ def test_everything_in_it_is_whole_and_comes_back(record: tuple[Path, dict[str, 
     for trace_id, kept in expected["kept"].items():
         assert digest(session.recall_bytes(trace_id)) == kept["digest"]
         assert session.shown(trace_id).content == kept["shown"]
+    store.close()
+
+
+@pytest.mark.parametrize(("file", "words"), [("backup", ["store", "restore"]), ("exported", ["sessions", "import"])])
+def test_a_backup_and_an_export_come_in(
+    record: tuple[Path, dict[str, Any]], file: str, words: list[str], tmp_path: Path
+) -> None:
+    folder, expected = record
+    cli = Cli(tmp_path / "new")
+    cli.folder.mkdir()
+    cli.said(*words, str(folder / file))
+    store = SqliteStore(cli.environ["KEEPWHOLE_HOME"])
+    session = Session("by-hand", store=store)
+    assert verify(store, "by-hand").whole
+    found = {trace_id: digest(session.recall_bytes(trace_id)) for trace_id in expected["kept"]}
+    assert found == {trace_id: kept["digest"] for trace_id, kept in expected["kept"].items()}
     store.close()
 
 

@@ -46,10 +46,12 @@ LONG = 600.0
 _PREPARED = 64
 """A statement with more values than this is not prepared."""
 _FORGOTTEN = "26000"
-CONNECTIONS = 16
-"""Most connections of one process, where nothing else is asked for."""
-_IDLE = 60.0
-"""Seconds after which a connection that is not needed is given back."""
+CONNECTIONS = 2
+"""Most connections of one process, where nothing else is asked for: fifty processes fit into the 100 that a
+server takes by default."""
+_IDLE = 10.0
+"""Seconds after which a connection that is not needed is given back: twice that is less than the patience, in which a
+process that found the server full gets its first one."""
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 _BUSY = 5.0
 """Seconds after which a pool without a free connection is suspected of having lost the server."""
