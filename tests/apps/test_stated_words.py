@@ -8,6 +8,7 @@ import pytest
 from keepwhole.apps.request_figures import Cost
 from keepwhole.apps.search_progress import Looked, index_all
 from keepwhole.apps.stated_cost import state_cost
+from keepwhole.apps.window_contents import WindowItem, scale_items
 from keepwhole.models.profiles import Profile
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
 from keepwhole.session import Session
@@ -23,6 +24,21 @@ def test_dollars_of_a_plan_are_said_to_be_at_list_price() -> None:
     assert billed.sentence.startswith("paid ≈ $0.200")
     assert plan.sentence.startswith("at list price")
     assert billed.amounts == plan.amounts
+
+
+def test_a_loss_is_called_a_loss() -> None:
+    lost = state_cost(Cost(9, 9, 0.5, 0.2))
+    assert lost.sentence == "paid ≈ $0.500, with `mode: off` ≈ $0.200: lost ≈ $0.300, 150 % more"
+    assert lost.amounts == ("$0.500", "$0.200", "−$0.300")
+    assert lost.is_loss
+
+
+def test_what_fills_the_window_is_listed_with_the_largest_first_after_rounding_too() -> None:
+    items = [WindowItem("tool", str(number), tokens) for number, tokens in enumerate((7, 7, 7, 7, 7, 7, 1))]
+    scaled = [item.tokens for item in scale_items(items, 100)]
+    assert sum(scaled) == 100
+    assert len(set(scaled)) > 2, "rounding has made the equal ones unequal"
+    assert scaled == sorted(scaled, reverse=True)
 
 
 def test_a_request_that_the_window_could_not_hold_has_no_price_beyond_it() -> None:

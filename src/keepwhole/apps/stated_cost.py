@@ -57,9 +57,15 @@ class StatedCost(NamedTuple):
     @property
     def sentence(self) -> str:
         """The three figures in words."""
-        paid, off, saved = self.amounts
+        paid, off, _ = self.amounts
         what = "at list price, since a plan is not billed by the token: " if self.is_list_price else "paid "
-        return f"{what}≈ {paid}, with `mode: off` ≈ {off}: saved ≈ {saved}, {self.words}"
+        change = f"{'lost' if self.is_loss else 'saved'} ≈ {self._amount(abs(self.saved))}"
+        return f"{what}≈ {paid}, with `mode: off` ≈ {off}: {change}, {self.words}"
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether `mode: off` would have cost less."""
+        return self.saved < 0
 
     @property
     def is_list_price(self) -> bool:

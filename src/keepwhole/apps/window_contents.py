@@ -134,7 +134,7 @@ def parts_of(items: Iterable[WindowItem]) -> list[WindowPart]:
 
 
 def scale_items(items: Sequence[WindowItem], used: int) -> list[WindowItem]:
-    """The items with tokens that are together exactly `used`, in the same proportions."""
+    """The items with tokens that are together exactly `used`, in the same proportions and the largest first."""
     total = sum(item.tokens for item in items)
     if not total:
         return []
@@ -145,7 +145,7 @@ def scale_items(items: Sequence[WindowItem], used: int) -> list[WindowItem]:
         upto = round(so_far * used / total)
         found.append(item._replace(tokens=upto - given))
         given = upto
-    return found
+    return sorted(found, key=lambda item: -item.tokens)
 
 
 def largest_items(items: Sequence[WindowItem], most: int = _ITEMS) -> list[WindowItem]:

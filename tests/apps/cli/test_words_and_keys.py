@@ -56,6 +56,8 @@ def test_imported_logs_keep_their_words_in_order_once_and_a_title(tmp_path: Path
     assert (session["title"], session["errors"], session["cost"]) == ("Fix the flaky test, please.", 0, None)
     assert session["entries"] == 2 + 4
     steps = steps_of(cli, session["session"])
+    exported = json.loads(cli("sessions", "export", session["session"], "--format", "json").stdout)
+    assert [step["said"] for step in exported["steps"]] == [step["said"] for step in steps]
     said = [(each["role"], each["text"]) for step in steps for each in step["said"]]
     first = [("user", "Fix the flaky test, please."), ("assistant", "I run make 1.")]
     assert said == [*first, ("assistant", "I run make 2."), ("assistant", "Done.")]

@@ -93,7 +93,13 @@ def step(index: int, hostile: str = "") -> dict[str, Any]:
         "first_ms": 820,
         "total_ms": 5_400,
         "clock": {"queue": 2, "keepwhole": 18, "first": 800, "stream": 4_580, "total": 5_400},
-        "cost": {"paid": "$0.009", "off": hostile or "$0.021", "saved": "$0.012", "is_loss": False},
+        "cost": {
+            "paid": "$0.009",
+            "off": hostile or "$0.021",
+            "saved": "$0.012",
+            "is_loss": False,
+            "basis": "list price",
+        },
         "rewritten": {"bytes": 84_000, "tokens": 21_000} if rewritten else None,
         "results": results,
         "decisions": [

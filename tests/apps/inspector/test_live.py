@@ -52,7 +52,7 @@ def listen(
     """Listen to a session, do something, and return the events."""
 
     async def main() -> list[LiveEvent]:
-        live = Live(services.record, services.sessions)
+        live = Live(services)
         async with aclosing(live.events(name, after)) as told:
             if act is not None:
                 await anext(told)
@@ -168,7 +168,7 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
     session.keep("t", None, "x")
 
     async def main() -> list[LiveEvent]:
-        live = Live(services.record, services.sessions)
+        live = Live(services)
         async with aclosing(live.events("s", None)) as told:
             await anext(told)
             await asyncio.sleep(0.2)
@@ -195,7 +195,7 @@ def test_the_record_is_not_polled_while_no_page_is_open(services: InspectorServi
     session.keep("t", None, "x")
 
     async def main() -> bool:
-        live = Live(services.record, services.sessions)
+        live = Live(services)
         async with aclosing(live.events("s", None)) as told:
             await anext(told)
         await asyncio.sleep(2 * live_module.POLL + 0.2)
@@ -217,7 +217,7 @@ def test_an_idle_page_asks_a_server_nothing_and_is_told_at_once(
     monkeypatch.setattr(server, "select", lambda query, values=(): asked.append(query) or select(query, values))
 
     async def main() -> tuple[int, float]:
-        live = Live(services.record, services.sessions)
+        live = Live(services)
         async with aclosing(live.events("s", None)) as told, aclosing(live.events(None, None)) as listed:
             await anext(told)
             await anext(listed)
@@ -243,7 +243,7 @@ def test_only_sessions_that_pages_are_open_at_are_remembered(services: Inspector
         Session(f"other{number}", store=services.record.store, settings=services.record.settings).keep("t", None, "x")
 
     async def main() -> set[str | None]:
-        live = Live(services.record, services.sessions)
+        live = Live(services)
         async with aclosing(live.events("s", None)) as stays:
             await anext(stays)
             for number in range(3):
@@ -321,7 +321,7 @@ def test_a_session_that_is_not_there_has_no_stream(page: Served) -> None:
 
 def test_a_session_that_is_gone_is_told_once(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
-    live, known = Live(services.record, services.sessions), dict[str, object]()
+    live, known = Live(services), dict[str, object]()
     assert live._changed_rows(known, first=True) == ([], [])
     session.keep("t", None, "y")
     assert [row["name"] for row in live._changed_rows(known, first=False)[0]] == ["s"]

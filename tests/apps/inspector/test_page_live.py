@@ -156,7 +156,7 @@ def test_colors_follow_the_system_until_switched_and_the_switch_is_remembered(lo
     ground = "getComputedStyle(document.body).backgroundColor"
     tab = one.see("/", "table.sessions")
     assert tab.evaluate(ground) == "rgb(19, 22, 26)"
-    tab.get_by_role("button", name="Colours: auto").click()
+    tab.get_by_role("button", name="Colors: auto").click()
     until(tab, f"{ground} === 'rgb(255, 255, 255)'")
     assert tab.evaluate(ground) == "rgb(255, 255, 255)"
     tab.reload()

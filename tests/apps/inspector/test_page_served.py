@@ -82,7 +82,7 @@ def test_the_list_and_the_session_show_what_was_paid_and_saved_or_lost(
         tab.wait_for_selector(".above .facts")
         terms = {term: value for term, value in tab.evaluate(FACTS)}
         assert (terms["Paid"], terms["Would have paid"]) == (cost["paid"], cost["off"])
-        assert terms["Lost" if cost["is_loss"] else "Saved"] == f"{cost['saved']}, {cost['words']}"
+        assert terms["Lost" if cost["is_loss"] else "Saved"] == f"{cost['saved'].removeprefix('−')}, {cost['words']}"
         assert tab.locator(".above .loss").count() == (name == "s")
         tab.go_back()
         tab.wait_for_selector("table.sessions")

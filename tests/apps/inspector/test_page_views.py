@@ -144,6 +144,13 @@ def test_a_step_tells_what_was_said_called_returned_answered_and_done_next(look:
     tab.wait_for_selector("#step-1.chosen")
 
 
+def test_dollars_of_a_plan_are_at_list_price_in_a_step_too(look: Look) -> None:
+    tab = look().see("/session/fix-the-router/step/6", ".numbers .facts")
+    words = tab.locator(".numbers .facts").inner_text()
+    assert "$0.009 at list price" in words
+    assert "$0.021 at list price" in words
+
+
 def test_the_next_gap_is_brought_into_view_on_both_sides(look: Look) -> None:
     tab = look(1440).see("/session/fix-the-router/step/65", ".pair .seen")
     tab.keyboard.press("n")

@@ -36,6 +36,17 @@ def test_it_has_cuts_repeats_aged_results_and_a_rewritten_prefix(services: Inspe
     assert [step for step in steps if step["rewritten"]] == aged != []
 
 
+def test_the_lines_that_are_left_out_and_those_that_are_shown_are_all_lines(services: InspectorServices) -> None:
+    looked = 0
+    for kept in services.record.timeline(NAME).results.values():
+        told = answers.one_result(services, PageRequest((NAME, kept.result.trace_id)))
+        segments = told["canonical"].get("segments") or ()
+        if [each["part"] for each in segments] == ["gap"]:
+            looked += 1
+            assert segments[0]["lines"] == told["canonical"]["lines"] == told["result"]["lines"]
+    assert looked > 5, "results that are a pointer now"
+
+
 def test_the_model_reads_something_back_in_a_round_that_the_client_does_not_see(services: InspectorServices) -> None:
     steps = all_steps(services)
     (hidden,) = [step for step in steps if step["rounds"]]

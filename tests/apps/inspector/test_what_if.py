@@ -1,6 +1,7 @@
 """Other settings are tried on a recorded session, with the same metrics as `keepwhole replay`."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ import yaml
 from keepwhole import config
 from keepwhole.apps.inspector import answers, what_if
 from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.recorded_run import NotEnoughRecorded, run_of_session
 from keepwhole.apps.inspector.sample import play
 from keepwhole.apps.inspector.services import InspectorServices
-from keepwhole.apps.inspector.what_if import NotEnoughRecorded, run_of_session
 from keepwhole.errors import ConfigError, UsageError
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.session import Session
@@ -90,6 +91,24 @@ def _record(services: InspectorServices) -> dict[str, object]:
     assert all(text in found for text in whole), "every result is whole in it again"
     messages = [{"role": "system", "content": body["system"]}, *messages, {"role": "assistant", "content": ""}]
     return {"source": "record", "id": "sample-harbour", "messages": messages}
+
+
+def test_a_session_in_which_summaries_took_the_place_of_old_steps_is_replayed_from_its_beginning() -> None:
+    settings = config.load(environ={}).replace(models={"claude-sonnet-4-5": {"window": 40_000}})
+    services = InspectorServices(settings, MemoryStore())
+    play(settings, services.record.store, float(NOON), bugs=BUGS)
+    timeline = services.record.timeline("sample-harbour")
+    requests = [step.request.trace_id for step in timeline.steps if step.request]
+    bodies = (services.record.request_body("sample-harbour", trace_id) for trace_id in requests)
+    shown = [len(json.loads(body)["messages"]) for body in bodies]
+    assert sum(after < before for before, after in pairwise(shown)) > 1, "several summaries"
+    run, notes = run_of_session(services.record, timeline)
+    returned = [one.call_id for message in run.messages for one in message.returned]
+    kept = {one.result.call_id for one in timeline.results.values()} - {"toolu_recall"}  # of a hidden round
+    assert sorted(returned) == sorted(filter(None, kept)), "each result once"
+    assert notes == []
+    results = [one.result for one in timeline.results.values() if one.result.tool != "keepwhole_summary"]
+    assert len(results) == answers.one_session(services, PageRequest(("sample-harbour",)))["results"]
 
 
 def test_a_session_without_requests_is_played_by_its_results(services: InspectorServices, session: Session) -> None:

@@ -126,7 +126,7 @@ def test_a_run_that_cost_more_says_more() -> None:
         step(12_000, 11_000, (11_000, 0, 0)),
         step(13_000, 12_000, (0, 11_000, 1_000)),
     ]
-    assert any("saved ≈ −$0.024, 44 % more" in line for line in told(*run))
+    assert any("lost ≈ $0.024, 44 % more" in line for line in told(*run))
 
 
 def test_a_provider_that_never_caches_is_not_taken_to_cache_the_whole() -> None:

@@ -95,12 +95,15 @@ def in_inspector(cli: Cli) -> list[str]:
 
 
 def stated(cli: Cli, receipt: str) -> set[tuple[Decimal, ...]]:
-    """The three figures as each place states them."""
+    """The three figures as each place states them; what is lost is a negative saving."""
     line = next(line for line in receipt.splitlines() if line.startswith("  input"))
     status = cli("status", "--session", NAME).stdout.decode()
     rows = cli("report").stdout.decode().splitlines()
     report = [row for row in rows if re.match(r"paid|would have paid|saved", row)]
-    return {tuple(amounts(text)) for text in (line, status, " ".join(report), *in_inspector(cli))}
+    return {
+        tuple(amounts(text.replace("lost ≈ ", "saved ≈ −")))
+        for text in (line, status, " ".join(report), *in_inspector(cli))
+    }
 
 
 def requests(cli: Cli) -> list[LoggedRequest]:
@@ -127,7 +130,7 @@ def test_a_session_that_cost_more_than_with_mode_off_states_the_loss_everywhere(
     ((paid, off, saved),) = stated(cli, receipt)
     assert paid + saved == off
     assert saved < 0
-    assert re.search(r"saved ≈ −\$[\d.]+, \d+ % more", receipt)
+    assert re.search(r": lost ≈ \$[\d.]+, \d+ % more", receipt)
     assert cli.json("status", "--session", NAME)["input"]["saved"] == float(saved)
 
 

@@ -64,8 +64,8 @@ def _keep(session: Session) -> dict[str, KeptResult]:
         )
     screen.print_table(("tool", "kept", "lines", "≈ tokens", "≈ shown", "how"), rows, right=(1, 2, 3, 4))
     numbers = session.metrics
-    share = numbers.chars_out_total / numbers.chars_in_total
-    screen.say(f"\nThe model sees {share:.1%} of {numbers.chars_in_total:,} characters; all of them are on disk.")
+    share = screen.percent(numbers.chars_out_total / numbers.chars_in_total, 1)
+    screen.say(f"\nThe model sees {share} of {numbers.chars_in_total:,} characters; all of them are on disk.")
     return kept
 
 

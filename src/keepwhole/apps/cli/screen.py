@@ -114,6 +114,15 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], right:
         print(lay_out(row))
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """A share for people.
+
+    >>> percent(0.4402), percent(0.017, 1)
+    ('44 %', '1.7 %')
+    """
+    return f"{share:.{decimals}%}".replace("%", " %")
+
+
 def plural(number: int, one: str, several: str = "") -> str:
     """A count with its noun.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
+from keepwhole.apps.argument_words import telling_argument
 from keepwhole.apps.cli import export_page, screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.apps.cli.session_list import describe_session
@@ -119,7 +120,8 @@ def show_session(args: argparse.Namespace) -> int:
             result = result_of(row)
             results.append(result)
             steps.append(
-                {"step": len(steps) + 1, "tool": result.tool, "bytes": entry.facts.size, "lines": entry.facts.lines}
+                {"step": len(steps) + 1, "tool": result.tool, "argument": telling_argument(result.arguments)}
+                | {"bytes": entry.facts.size, "lines": entry.facts.lines}
                 | {"cut_by_client": CLIENT_CUT in result.flags}
                 | {"error": result.is_error, "exit_code": result.exit_code, "at": result.at, "id": result.trace_id}
             )
@@ -135,6 +137,7 @@ def show_session(args: argparse.Namespace) -> int:
         (
             s["step"],
             s["tool"],
+            screen.line(s["argument"] or "", 40),
             size_text(s["bytes"]),
             f"{s['lines']:,}",
             ", ".join(_notes(s)),
@@ -142,7 +145,7 @@ def show_session(args: argparse.Namespace) -> int:
         )
         for s in steps
     ]
-    screen.print_table(("Step", "Tool", "Size", "Lines", "", "Trace"), rows, right=(0, 2, 3))
+    screen.print_table(("Step", "Tool", "Call", "Size", "Lines", "", "Trace"), rows, right=(0, 3, 4))
     screen.say()
     screen.print_table(
         ("Counter", "Value"),

@@ -18,7 +18,6 @@ from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.thresholds import Indicator
 from keepwhole.models.tokens import estimate_from_length
-from keepwhole.record.words_note import TOOL as WORDS
 from keepwhole.store.protocol import decision_of, entry_of
 from keepwhole.wire.rate_limits import RateLimit, parse_limits
 
@@ -129,19 +128,19 @@ def _items(
 
 
 def _read_results(context: CommandContext, session: str) -> _Results:
-    """The results of a session, without the words of its log."""
+    """The results of a session, without Keepwhole's own notes."""
     found: dict[str, tuple[Result, int]] = {}
     whole = 0
     for row in context.store.rows(session, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         if isinstance(entry.header, Result):
-            if entry.header.tool != WORDS:
+            if not entry.header.tool.startswith(OWN_TOOLS):
                 found[row.trace_id] = entry.header, entry.facts.chars
                 whole += entry.facts.chars
         elif row.trace_id in found:
             found[row.trace_id] = found[row.trace_id][0], decision_of(row).shown_chars
     results = list(found.values())
-    return _Results(results, whole, count_kept(one for one, _ in results if not one.tool.startswith(OWN_TOOLS)))
+    return _Results(results, whole, count_kept(one for one, _ in results))
 
 
 def _as_dict(found: _Status) -> dict[str, Any]:
@@ -171,7 +170,7 @@ def _print(found: _Status, how: str) -> None:
     filled = min(_WIDTH, round(state.share * _WIDTH))
     bar = "█" * filled + "·" * (_WIDTH - filled)
     screen.say(f"{screen.bold(found.session)}  {found.kept.words}, {how}")
-    screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({state.share:.0%})")
+    screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({screen.percent(state.share)})")
     if not use.is_known:
         name = f"model `{screen.line(use.model, 60)}`" if use.model else "model"
         screen.say(f"The {name} is unknown, so the window is a guess; set `models.NAME.window`, or give `--model`.")
@@ -197,7 +196,7 @@ def _print_items(items: list[window_contents.WindowItem], window: int) -> None:
     rows = [
         (
             f"{item.tokens:,}",
-            f"{item.tokens / window:.1%}",
+            screen.percent(item.tokens / window, 1),
             screen.line(f"{item.label} {item.argument or ''}".strip(), 60),
             f"keepwhole show {item.artifact_id}" if item.artifact_id else "",
         )

@@ -57,7 +57,7 @@ def _print(found: TunedWeights, path: Path) -> None:
 
 
 def _figures(row: PolicySummary) -> tuple[str, str]:
-    return f"{row.evidence.in_context.value:.1%}", f"{row.cost.all_in_context.value:.1%}"
+    return screen.percent(row.evidence.in_context.value, 1), screen.percent(row.cost.all_in_context.value, 1)
 
 
 def _as_json(found: TunedWeights, path: Path) -> dict[str, object]:

@@ -72,7 +72,7 @@ def _print(projection: Projection) -> None:
     share = account.tokens_sent / max(1, account.tokens_whole)
     screen.say(
         f"Policy {account.policy}: {account.edited} of {account.results} results edited, "
-        f"≈ {account.tokens_sent:,} of {account.tokens_whole:,} tokens sent ({share:.0%})."
+        f"≈ {account.tokens_sent:,} of {account.tokens_whole:,} tokens sent ({screen.percent(share)})."
     )
 
 

@@ -19,9 +19,6 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _PAGE = 65_536
 """The most characters of a request or a response in one answer."""
 
-_SAID, _SAID_CHARS = 40, 8_000
-"""The most words of a log with one step, and characters of each."""
-
 
 class PageRequest(NamedTuple):
     """What a request of the page asks for."""
@@ -60,18 +57,8 @@ def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, 
         total = len(timeline.steps)
         start, count = shapes.number(asked.query, "from", 0, 0, total), shapes.number(asked.query, "count", 40, 1, 100)
         wanted = timeline.steps[start : start + count]
-        costs = services.sessions.costs_of_steps(timeline)
-        steps = [shapes.step(step) | {"cost": costs.get(step.seq)} for step in wanted]
-        said = [step.said + (timeline.said_last if step is timeline.steps[-1] else []) for step in wanted]
-        answer = {"total": total, "from": start, "seq": timeline.seq, "steps": steps}
-    for step, words in zip(steps, said, strict=True):
-        step["said"] = [_said_fields(services, asked.session, seq, each.role) for seq, each in words[:_SAID]]
-    return answer
-
-
-def _said_fields(services: InspectorServices, name: str, seq: int, role: str) -> dict[str, Any]:
-    text = services.record.words(name, seq, _SAID_CHARS + 1)
-    return {"role": role, "text": text[:_SAID_CHARS], "more": len(text) > _SAID_CHARS, "seq": seq}
+        about = {"total": total, "from": start, "seq": timeline.seq}
+    return {**about, "steps": services.step_fields(timeline, wanted)}
 
 
 def window_of_step(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import msgspec
 
-from keepwhole.apps.inspector import results, shapes
+from keepwhole.apps.inspector import results
 from keepwhole.apps.inspector.bundle import page_of
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.services import InspectorServices
@@ -25,6 +25,8 @@ Fields: TypeAlias = dict[str, Any]
 _TEXT, _TOTAL = 400_000, 64_000_000
 """Characters of one result, and of all results, that an export contains."""
 _IMAGE = 1_000_000
+_IMAGE_FIELD = "data"
+"""The field with the bytes of an image, in which nothing is masked."""
 _WORDS = "20000"
 _CHANGED = 100
 """Messages of a request that an export contains: those that are new or changed."""
@@ -58,8 +60,8 @@ def _export(services: InspectorServices, name: str, wanted: ExportRequest) -> Fi
     if wanted.first < 1 or not steps:
         raise UsageError(f"Session `{name[:80]}` has {len(timeline.steps)} steps. Give a range of them.")
     made = _Export(services, name, wanted.first - 1, len(steps))
-    for step in steps:
-        made.add(step)
+    for step, fields in zip(steps, services.step_fields(timeline, steps), strict=True):
+        made.add(step, fields)
     about = {"name": name, "version": VERSION, "made_at": round(time.time() * 1000), "first": wanted.first}
     is_part = len(steps) < len(timeline.steps)
     own = {"steps": len(steps), "course": None, "tour": None} if is_part else {"steps": len(steps)}
@@ -87,9 +89,8 @@ class _Export:
             "texts": self._texts,
         }
 
-    def add(self, step: TimelineStep) -> None:
+    def add(self, step: TimelineStep, fields: Fields) -> None:
         """Take up a step with its words and results."""
-        fields = shapes.step(step)
         self._steps.append({**fields, "index": step.index - self._offset, "number": step.index + 1})
         for kept in step.results:
             self._add_result(kept, step.seq)
@@ -109,7 +110,7 @@ class _Export:
     def _text(self, record: Record, kept: TimelineResult) -> Fields:
         with record.open_result(self._name, kept.result.trace_id) as (_, reader):
             if kept.result.media_type != "text/plain":
-                return {"data": _data_url(kept, reader.read) if kept.facts.size <= _IMAGE else None}
+                return {_IMAGE_FIELD: _data_url(kept, reader.read) if kept.facts.size <= _IMAGE else None}
             size = min(_TEXT, self._left, kept.facts.chars)
             self._left -= size
             return {"text": showable(reader.text(0, size)), "is_all": size == kept.facts.chars}
@@ -155,9 +156,10 @@ def _masked(record: Fields, wanted: ExportRequest) -> Fields:
 
 def _mask(value: object) -> object:
     if isinstance(value, str):
-        return value if value.startswith("data:") else redacted(value)
+        return redacted(value)
     if isinstance(value, Mapping):
-        return {key: _mask(each) for key, each in cast("Mapping[str, object]", value).items()}
+        given = cast("Mapping[str, object]", value)
+        return {key: each if key == _IMAGE_FIELD else _mask(each) for key, each in given.items()}
     if isinstance(value, list):
         return [_mask(each) for each in cast("list[object]", value)]
     return value

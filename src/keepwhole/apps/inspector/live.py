@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keepwhole.apps.inspector import shapes
-from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.sessions import Sessions
-from keepwhole.apps.inspector.timeline import Timeline, TimelineResult
+from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.inspector.timeline import Timeline, TimelineResult, TimelineStep
 from keepwhole.errors import NotFound, StoreError
 from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import Watchable
@@ -57,15 +55,15 @@ class LiveEvent(NamedTuple):
 class Live:
     """Reads the new entries of the record for all open pages."""
 
-    def __init__(self, record: Record, sessions: Sessions) -> None:
-        self._record, self._sessions = record, sessions
+    def __init__(self, services: InspectorServices) -> None:
+        self._services, self._record, self._sessions = services, services.record, services.sessions
         self._listeners: dict[asyncio.Event, str | None] = {}
         self._heads: dict[str | None, object] = {}
         self._woken = asyncio.Event()
         self._poller: asyncio.Task[None] | None = None
         self._is_closed = False
         self._listed = 0.0
-        self._can_notify = isinstance(record.store, Watchable)
+        self._can_notify = isinstance(self._record.store, Watchable)
 
     def wake(self) -> None:
         """Look at the record at once, since this process has written to it."""
@@ -122,8 +120,18 @@ class Live:
             if seq is None or seq >= upto:
                 return [], upto
             fresh = [kept for kept in timeline.results.values() if kept.seq > seq]
-            found = _steps(timeline, seq)
-        return [*self._previews(name, fresh[-_PREVIEWS:]), *found], upto
+            steps = timeline.steps_changed_after(seq)
+        return [*self._previews(name, fresh[-_PREVIEWS:]), *self._steps(timeline, steps)], upto
+
+    def _steps(self, timeline: Timeline, steps: list[TimelineStep]) -> list[LiveEvent]:
+        """The steps that changed; of several changed by one entry, the last one carries its number."""
+        about = {"session": timeline.session, "total": len(timeline.steps)}
+        numbers = [step.last for step in steps]
+        fields = self._services.step_fields(timeline, steps)
+        return [
+            LiveEvent("step", {**about, "index": each["index"], "step": each}, last if last != after else None)
+            for each, last, after in zip(fields, numbers, [*numbers[1:], None], strict=True)
+        ]
 
     def _previews(self, name: str, fresh: list[TimelineResult]) -> list[LiveEvent]:
         """The beginnings of new results; a result that cannot be read has none."""
@@ -222,19 +230,6 @@ class Live:
             return [(info.name, info.entries, info.last_at, info.ended_at) for info in newest]
         last = self._record.store.last(name)
         return None if last is None else (last.seq, last.chain)
-
-
-def _steps(timeline: Timeline, seq: int) -> list[LiveEvent]:
-    """The steps that changed after an entry; of several changed by one entry, the last one carries its number."""
-    steps = timeline.steps_changed_after(seq)
-    about = {"session": timeline.session, "total": len(timeline.steps)}
-    numbers = [step.last for step in steps]
-    return [
-        LiveEvent(
-            "step", {**about, "index": step.index, "step": shapes.step(step)}, step.last if step.last != after else None
-        )
-        for step, after in zip(steps, [*numbers[1:], None], strict=True)
-    ]
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> bool:

@@ -20,7 +20,7 @@ from keepwhole.record.known_result import read_cut
 from keepwhole.store.protocol import body_of, decision_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.arguments import cut_arguments
-from keepwhole.truncation.cut import Cut, Inserted
+from keepwhole.truncation.cut import Cut, Inserted, Segment
 
 _CANONICAL, _SHOWN = 16_384, 65_536
 _SEGMENTS = 500
@@ -166,14 +166,11 @@ def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
         if isinstance(piece, Inserted):
             yield from _notice(piece.text)
             continue
-        before, ends = reader.ends_before(piece.start), reader.ends_before(piece.stop)
         text = reader.text(piece.start, min(piece.stop, piece.start + _SHOWN)) if piece.part == "kept" else None
         yield {
             "part": piece.part,
             "text": None if text is None else showable(text),
-            "lines": max(ends - before, 1),
-            "chars": piece.stop - piece.start,
-            "from_line": before + 1,
+            **_place(reader, piece),
         }
     yield from _notice(cut.below)
 
@@ -185,18 +182,22 @@ def _original_segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]
         if isinstance(piece, Inserted) or piece.start == piece.stop:
             continue
         size = min(piece.stop - piece.start, _GAP if piece.part == "gap" else _CANONICAL, room)
-        before = reader.ends_before(piece.start)
         yield {
             "part": piece.part,
             "text": showable(reader.text(piece.start, piece.start + size)),
-            "lines": max(reader.ends_before(piece.stop) - before, 1),
-            "chars": piece.stop - piece.start,
             "more": piece.stop - piece.start > size,
-            "from_line": before + 1,
+            **_place(reader, piece),
         }
         room -= size
         if room <= 0:
             return
+
+
+def _place(reader: BodyReader, piece: Segment) -> dict[str, int]:
+    """How large a part is and where it begins; a last line counts without a line end too."""
+    before = reader.ends_before(piece.start)
+    upto = reader.lines if piece.stop >= reader.chars else reader.ends_before(piece.stop)
+    return {"lines": max(upto - before, 1), "chars": piece.stop - piece.start, "from_line": before + 1}
 
 
 def _words(cut: Cut) -> Iterator[dict[str, Any]]:

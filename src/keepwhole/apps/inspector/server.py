@@ -63,7 +63,7 @@ class Inspector:
 
     def __init__(self, services: InspectorServices, guard: PageGuard) -> None:
         self.services, self.guard = services, guard
-        self.live = Live(services.record, services.sessions)
+        self.live = Live(services)
         self._files = PageFiles()
         self.on_request: Callable[[Any], None] = lambda _: None
 

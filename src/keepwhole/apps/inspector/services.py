@@ -4,12 +4,16 @@ Must not know: sockets.
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
+from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.health import Health
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
 from keepwhole.apps.inspector.story import Stories
+from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
+from keepwhole.apps.inspector.user_words import UserWords
 from keepwhole.apps.inspector.what_if import WhatIf
 from keepwhole.apps.search_progress import Looked, looked_at
 from keepwhole.canonical.utf8 import showable
@@ -27,10 +31,19 @@ class InspectorServices:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.record = Record(settings, store)
-        self.sessions = Sessions(self.record)
+        self.words = UserWords(self.record)
+        self.sessions = Sessions(self.record, self.words)
         self.stories = Stories(self.record)
         self.health = Health(self.record)
         self.what_if = WhatIf(self.record)
+
+    def step_fields(self, timeline: Timeline, steps: Sequence[TimelineStep]) -> list[dict[str, Any]]:
+        """Steps as every view has them: with what was said and what each has cost."""
+        with timeline.lock:
+            costs = self.sessions.costs_of_steps(timeline)
+            fields = [shapes.step(step) | {"cost": costs.get(step.seq)} for step in steps]
+        said = self.words.of_steps(timeline, steps)
+        return [each | {"said": words} for each, words in zip(fields, said, strict=True)]
 
     def search(self, name: str, words: str, most: int) -> dict[str, Any]:
         """The results of a session that contain all these words, each with its first matching line."""

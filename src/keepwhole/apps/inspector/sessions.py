@@ -17,11 +17,11 @@ from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import PATIENCE, Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
+from keepwhole.apps.inspector.user_words import UserWords
 from keepwhole.apps.kept_words import count_kept
-from keepwhole.apps.session_title import title_of, title_of_request
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.apps.window_contents import WindowUse
-from keepwhole.canonical.entry import Result
+from keepwhole.canonical.entry import OWN_TOOLS, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound, StoreError
@@ -42,10 +42,9 @@ _FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost", "title
 class Sessions:
     """The sessions of a record. Safe from threads."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, record: Record, words: UserWords) -> None:
+        self._record, self._words = record, words
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
-        self._titles: dict[tuple[str, int], str] = {}
         self._step_costs: tuple[tuple[str, int, int], dict[int, dict[str, Any]]] | None = None
         self._items: dict[tuple[str, str], list[window_contents.WindowItem]] = {}
 
@@ -94,33 +93,9 @@ class Sessions:
             timeline = self._record.timeline(name)
         except StoreError as error:
             return {**dict.fromkeys(_FIGURES), "health": "broken", "note": str(error)}
-        title = self._title(timeline)
+        title = self._words.title(timeline)
         with timeline.lock:
             return {"title": title, **_figures(timeline, self._record)}
-
-    def _title(self, timeline: Timeline) -> str | None:
-        """The user's first words, looked up once; of a session that has none, None."""
-        name, key = timeline.session, (timeline.session, timeline.generation)
-        if key not in self._titles:
-            try:
-                title = self._read_title(timeline, name)
-            except StoreError:
-                title = None
-            if title is None:
-                return None
-            if len(self._titles) > 5_000:
-                self._titles.clear()
-            self._titles[key] = title
-        return self._titles[key]
-
-    def _read_title(self, timeline: Timeline, name: str) -> str | None:
-        with timeline.lock:
-            asked = next((step.request for step in timeline.steps if step.request is not None), None)
-            said = [pair for step in timeline.steps[:3] for pair in step.said] + timeline.said_last[:9]
-        if asked is not None:
-            return title_of_request(self._record.request_body(name, asked.trace_id))
-        texts = (self._record.words(name, seq) for seq, words in said if words.role == "user")
-        return next((title for text in texts if (title := title_of(text)) is not None), None)
 
     def _search_text(self, info: SessionInfo) -> str:
         known = self._counted.get((info.name, info.entries, info.last_at), {}).get("title") or ""
@@ -129,7 +104,7 @@ class Sessions:
     def describe(self, name: str) -> dict[str, Any]:
         """The summary of one session, of a long one as far as it is read."""
         timeline = self._record.timeline(name, PATIENCE)
-        info, title = self._record.info(name), self._title(timeline)
+        info, title = self._record.info(name), self._words.title(timeline)
         tree = self._tree(timeline, info)
         with timeline.lock:
             current = request_figures.current_request(_sent_steps(timeline))
@@ -148,7 +123,7 @@ class Sessions:
                 "course": self._course(timeline),
                 "steps": len(timeline.steps),
                 "reading": timeline.share_read if timeline.share_read < 1 else None,
-                "branches": _branches(timeline),
+                "branches": [{"name": showable(name), "steps": count} for name, count in _steps_by_branch(timeline)],
                 "shadow": _shadow(timeline),
                 "notes": _notes(timeline),
                 "tour": tour_of(timeline) if info.agent == SAMPLE_AGENT else None,
@@ -175,7 +150,7 @@ class Sessions:
         forks = [name for name, figures in counted.items() if figures.get("fork_of") == info.name]
         with timeline.lock:
             origin, main = timeline.fork_of, _main_branch(timeline)
-            agents = [branch for branch in _branches(timeline) if branch["name"] != showable(main)]
+            agents = [(branch, steps) for branch, steps in _steps_by_branch(timeline) if branch != main]
 
         def named(name: str) -> dict[str, Any]:
             return {"name": name, "title": counted.get(name, {}).get("title")}
@@ -183,7 +158,10 @@ class Sessions:
         return {
             "origin": None if origin is None else named(origin),
             "forks": [named(name) for name in forks],
-            "agents": [{"branch": each["name"], "steps": each["steps"], "title": None} for each in agents],
+            "agents": [
+                {"branch": showable(branch), "steps": steps, "title": self._words.title_of_branch(timeline, branch)}
+                for branch, steps in agents
+            ],
         }
 
     def window_of_step(self, name: str, index: int) -> dict[str, Any]:
@@ -238,12 +216,16 @@ def _result_of_call(timeline: Timeline, call_id: str) -> Result | None:
 
 
 def window_history(timeline: Timeline) -> dict[str, list[Any]]:
-    """The use of the window step by step, on the branch with the most steps; thinned without losing a rewrite."""
+    """The use of the window step by step, on the branch with the most steps; thinned without losing a rewrite.
+
+    `upto` is the last step that a point stands for: its tokens are those of that step.
+    """
     points = _points_of_requests(timeline) or _points_of_results(timeline)
     size = -(-len(points) // _POINTS) or 1
     thinned = [_merge_points(points[at : at + size]) for at in range(0, len(points), size)]
     names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index", "ms")
-    return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
+    upto = [points[min(at + size, len(points)) - 1][6] for at in range(0, len(points), size)]
+    return {name: [point[number] for point in thinned] for number, name in enumerate(names)} | {"upto": upto}
 
 
 def cost_history(points: Sequence[int], costs: Mapping[int, request_figures.Cost]) -> dict[str, list[float]]:
@@ -300,9 +282,9 @@ def _main_branch(timeline: Timeline) -> str:
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _branches(timeline: Timeline) -> list[dict[str, Any]]:
+def _steps_by_branch(timeline: Timeline) -> list[tuple[str, int]]:
     counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
-    return [{"name": showable(name), "steps": count} for name, count in counts.most_common(50)]
+    return counts.most_common(50)
 
 
 def _shadow(timeline: Timeline) -> dict[str, int] | None:
@@ -316,11 +298,12 @@ def _shadow(timeline: Timeline) -> dict[str, int] | None:
 
 
 def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
-    chars = [_chars(kept) for kept in timeline.results.values()]
+    results = [kept for kept in timeline.results.values() if not kept.result.tool.startswith(OWN_TOOLS)]
+    chars = [(kept.shown_chars, kept.facts.chars) for kept in results]
     notes = _notes(timeline)
     return {
         "results": len(chars),
-        "kept": count_kept(kept.result for kept in timeline.results.values()).words,
+        "kept": count_kept(kept.result for kept in results).words,
         "requests": timeline.requests,
         "errors": _errors(timeline),
         "fork_of": timeline.fork_of,
@@ -343,7 +326,7 @@ def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
     words = {"paid": paid, "off": off, "saved": saved, "words": stated.words, "assumes": ASSUMPTION}
     figures = stated.as_dict
     return words | {
-        "is_loss": stated.saved < 0,
+        "is_loss": stated.is_loss,
         "figures": figures,
         "basis": figures["basis"],
         "compactions": cost.compactions,
@@ -354,7 +337,9 @@ def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
 def _step_cost(cost: request_figures.Cost) -> dict[str, Any]:
     stated = state_cost(cost)
     paid, off, saved = stated.amounts
-    return {"paid": paid, "off": off, "saved": saved, "is_loss": stated.saved < 0, "figures": stated.as_dict}
+    figures = stated.as_dict
+    words = {"paid": paid, "off": off, "saved": saved}
+    return words | {"is_loss": stated.is_loss, "figures": figures, "basis": figures["basis"]}
 
 
 def _errors(timeline: Timeline) -> int:
@@ -412,10 +397,6 @@ def _notes(timeline: Timeline) -> list[str]:
     flagged = sum(bool(kept.result.flags) for kept in timeline.results.values())
     cut = [f"{flagged} result{'s' * (flagged > 1)} came cut by somebody else"] if flagged else []
     return broken + ended + cut
-
-
-def _chars(kept: Any) -> tuple[int, int]:
-    return kept.shown_chars, kept.facts.chars
 
 
 def _session_fields(info: SessionInfo) -> dict[str, Any]:

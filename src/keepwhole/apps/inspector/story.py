@@ -27,8 +27,9 @@ from keepwhole.apps.inspector.messages import (
 )
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineResult, TimelineStep
+from keepwhole.apps.session_title import SaidPiece, split_by_tags
 from keepwhole.canonical.entry import Request
-from keepwhole.canonical.message import Call, ResultText
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotFound, StoreError
 from keepwhole.wire.dialects import TABLE
@@ -184,7 +185,7 @@ class _Drawn:
         if sent.thinking:
             parts.append({"kind": "thinking", **text_fields(sent.thinking, self._most)})
         if message.said:
-            parts.append({"kind": "text", **text_fields(message.said, self._most)})
+            parts += _said_parts(message, self._most)
         parts += [call_fields(call, self._most) for call in message.calls]
         seen: dict[str, int] = {}
         for one in message.returned:
@@ -222,6 +223,18 @@ class _Drawn:
             "kept_chars": kept.facts.chars,
             "media": media_fields(kept.result, kept.facts.size, kept.facts.digest),
         }
+
+
+def _said_parts(message: Message, most: int) -> list[dict[str, Any]]:
+    """What was said; what a client has put into a user's words is apart from them."""
+    is_split = message.role == "user" and len(message.said) <= _MOST_WORDS
+    pieces = split_by_tags(message.said) if is_split else (SaidPiece(message.said),)
+    return [
+        {"kind": "tagged", "tag": each.tag, **text_fields(each.text, most)}
+        if each.tag
+        else {"kind": "text", **text_fields(each.text.strip("\n") if is_split else each.text, most)}
+        for each in pieces
+    ]
 
 
 def curl_of(request: Request) -> dict[str, Any]:

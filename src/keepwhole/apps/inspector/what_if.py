@@ -1,14 +1,14 @@
 """What other settings would have cost and kept on a session of the record.
 
-Owns: a session as a run that `replay` measures, which settings can be tried, and how they are written as YAML.
-Must not know: how figures are measured; that is `replay`. Nothing is sent, nothing is written.
+Owns: which settings can be tried, and how they are written as YAML.
+Must not know: how figures are measured (`replay`), how a session becomes a run (`recorded_run`). Nothing is written.
 """
 
 import inspect
 import threading
 from ast import AnnAssign, ClassDef, Constant, Expr, Name, parse
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from textwrap import dedent
 from typing import Any, NamedTuple, cast
@@ -16,12 +16,10 @@ from typing import Any, NamedTuple, cast
 import yaml
 
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
-from keepwhole.canonical.entry import HIDDEN_ROUND
+from keepwhole.apps.inspector.recorded_run import NotEnoughRecorded, run_of_session
+from keepwhole.apps.inspector.timeline import Timeline
 from keepwhole.config import Settings
-from keepwhole.errors import KeepwholeError, UsageError
-from keepwhole.logs.own_format import run_of
-from keepwhole.logs.run import Run
+from keepwhole.errors import UsageError
 from keepwhole.models.profiles import Profile, input_price, profile_for
 from keepwhole.policies.catalog import BUILT_IN, policy_named
 from keepwhole.policies.other_systems import PEERS
@@ -33,7 +31,6 @@ from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import replay, replay_unchanged
 from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.summary import ComparedRun, summarize
-from keepwhole.wire.request_body import read_request
 
 EVERYTHING = "everything"
 """Sends all results whole: no policy, the setting `mode: off`."""
@@ -45,10 +42,6 @@ _MOST = 64_000_000
 _TICK = 25
 """Messages between two reports."""
 _CACHED = 2
-
-
-class NotEnoughRecorded(KeepwholeError):
-    """Too little of a session is recorded to replay it, or too much to do so while somebody waits."""
 
 
 class Stopped(Exception):
@@ -124,6 +117,7 @@ class WhatIf:
     def _replay_session(self, name: str, progress: Progress) -> tuple[_ReplayedSession, list[str]]:
         progress.begin("reading the session")
         timeline = self._record.timeline(name)
+        _require_enough(timeline)
         run, notes = run_of_session(self._record, timeline)
         key = name, timeline.seq
         replayed = self._known.get(key)
@@ -140,21 +134,6 @@ class WhatIf:
         return replayed, notes
 
 
-def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
-    """A session as a run: its newest request with every result whole, or its results where it has no request."""
-    with timeline.lock:
-        newest = next((step for step in reversed(timeline.steps) if _is_turn(step)), None)
-        results = [kept.result for kept in timeline.results.values()]
-    _require_enough(timeline)
-    if newest is not None and newest.request is not None:
-        messages = _hydrate_messages(record, timeline.session, newest.request.trace_id)
-        made = {"source": "record", "id": timeline.session, "messages": messages}
-        return run_of({**made, "meta": {"model": newest.request.model}}), []
-    messages = [message for result in results for message in _messages(record, timeline.session, result)]
-    notes = ["No request is on record: results and calls are replayed, without what user and assistant said."]
-    return run_of({"source": "record", "id": timeline.session, "messages": messages}), notes
-
-
 def _require_enough(timeline: Timeline) -> None:
     with timeline.lock:
         sizes = [kept.facts.chars for kept in timeline.results.values()]
@@ -166,31 +145,6 @@ def _require_enough(timeline: Timeline) -> None:
             f"This session has {size:,} characters of results: too many to replay while you wait. Export its log and "
             "use `keepwhole replay`."
         )
-
-
-def _is_turn(step: TimelineStep) -> bool:
-    return step.request is not None and step.request.purpose in ("turn", HIDDEN_ROUND)
-
-
-def _hydrate_messages(record: Record, name: str, trace_id: str) -> list[Any]:
-    """The messages of a request with each result whole, as it is recorded."""
-    request = read_request(record.request_body(name, trace_id))
-    if request is None or not request.messages:
-        raise NotEnoughRecorded("The newest request has no messages that can be read.")
-    fields = (request.fields.get(key) for key in ("system", "instructions"))
-    system = [{"role": "system", "content": value} for value in fields if value]
-    end = {"role": "assistant", "content": ""}  # the step that the request was made for
-    return [*system, *record.session(name).hydrate(request.messages), end]
-
-
-def _messages(record: Record, name: str, result: Any) -> Iterator[dict[str, Any]]:
-    """A call and its result as two messages of a chat."""
-    with record.open_result(name, result.trace_id) as (kept, reader):
-        text = reader.text() if kept.result.media_type == "text/plain" else ""
-    call = {"name": result.tool, "arguments": result.arguments or "{}"}
-    calls = [{"id": result.trace_id, "type": "function", "function": call}]
-    yield {"role": "assistant", "content": None, "tool_calls": calls}
-    yield {"role": "tool", "tool_call_id": result.trace_id, "content": text}
 
 
 def _figures(replayed: _ReplayedSession, settings: Settings, progress: Progress) -> dict[str, Any]:

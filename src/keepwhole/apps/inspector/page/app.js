@@ -93,19 +93,19 @@ const Theme = () => {
     try { localStorage.setItem("keepwhole.theme", theme); } catch { /* a browser may keep nothing */ }
   }, [theme]);
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  return html`<button type="button" class="icon" aria-label=${`Colours: ${theme}. Switch to ${next}`} title=${`Colours: ${theme}`} onClick=${() => setTheme(next)}>
+  return html`<button type="button" class="icon" aria-label=${`Colors: ${theme}. Switch to ${next}`} title=${`Colors: ${theme}`} onClick=${() => setTheme(next)}>
     ${{ auto: "◐", light: "○", dark: "●" }[theme]}</button>`;
 };
 
 // Asks for the list when it is first wanted: the first content does not need it.
-const Switcher = ({ name }) => {
-  const [names, setNames] = useState([]);
-  const load = () => get("api/sessions", { most: 50 }).then((answer) => setNames(answer.sessions.map((each) => each.name)), () => {});
-  const all = names.includes(name) || !name ? names : [name, ...names];
+const Switcher = ({ name, title }) => {
+  const [known, setKnown] = useState([]);
+  const load = () => get("api/sessions", { most: 50 }).then((answer) => setKnown(answer.sessions), () => {});
+  const all = known.some((each) => each.name === name) || !name ? known : [{ name, title }, ...known];
   const choose = (event) => { location.hash = event.target.value ? to.session(event.target.value) : to.sessions; };
-  return html`<select class="switcher" aria-label="Session" value=${name ?? ""} onFocus=${load} onMouseEnter=${() => names.length || load()} onChange=${choose}>
+  return html`<select class="switcher" aria-label="Session" value=${name ?? ""} onFocus=${load} onMouseEnter=${() => known.length || load()} onChange=${choose}>
     <option value="">All sessions</option>
-    ${all.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select>`;
+    ${all.map((each) => html`<option key=${each.name} value=${each.name}>${oneLine(each.title || each.name).slice(0, 80)}</option>`)}</select>`;
 };
 
 // A part of the frame that can wait for the first content.
@@ -123,7 +123,7 @@ const Header = ({ route, session }) => {
   return html`<header>
     <div class="top">
       <a class="brand" href=${to.sessions}>keepwhole</a>
-      ${isSaved ? html`<span class="quiet">exported ${day(saved.made_at)}, version ${oneLine(saved.version)}</span>` : html`<${Switcher} name=${name} />`}
+      ${isSaved ? html`<span class="quiet">exported ${day(saved.made_at)}, version ${oneLine(saved.version)}</span>` : html`<${Switcher} name=${name} title=${session.summary?.title} />`}
       <nav aria-label="Views">
         ${name && html`<a href=${to.session(name)} aria-current=${here(["session", "request"])}>Timeline</a>
         <a href=${to.results(name)} aria-current=${here(["results", "result"])}>Results</a>
@@ -134,7 +134,7 @@ const Header = ({ route, session }) => {
       <${Theme} />
       <button type="button" class="icon" aria-label="Keys" title="Keys (?)" onClick=${help}>?</button>
     </div>
-    ${Window && session.summary?.indicator && html`<${Window} session=${session} summary=${session.summary} name=${name} follows=${view === "session"} />`}
+    ${Window && session.summary?.indicator && html`<${Window} session=${session} summary=${session.summary} name=${name} follows=${view === "session" || view === "request"} />`}
     ${name && !(session.summary && (Window || !session.summary.indicator)) && !session.error && html`<div class="indicator waiting-bar" aria-hidden="true"></div>`}
   </header>`;
 };
@@ -180,7 +180,7 @@ const View = ({ route, session }) => {
 const App = () => {
   const route = useRoute();
   const session = useSession(route.name);
-  useEffect(() => { document.title = route.name ? `${oneLine(route.name)} · Keepwhole` : "Keepwhole"; }, [route.name]);
+  useEffect(() => { document.title = route.name ? `${oneLine(session.summary?.title || route.name)} · Keepwhole` : "Keepwhole"; }, [route.name, session.summary?.title]);
   useKeys((key, event) => {
     if (key === "?") return help() ?? true;
     if (key === "Escape") {

@@ -17,7 +17,7 @@ const tokensTop = (course, size) => {
 const MODES = {
   tokens: { label: "Tokens", top: tokensTop, lines: [["whole", "everything"], ["sent", "sent"]], words: count, unit: short },
   cost: { label: "Cost", top: (course) => most(course.off, course.paid) * 1.06, lines: [["off", "would have paid"], ["paid", "paid"]], words: money, unit: money, has: (course) => known(course.paid).length > 1 },
-  time: { label: "Time", top: (course) => most(course.ms) * 1.06, lines: [["ms", "until the last byte"]], words: seconds, unit: seconds, has: (course) => known(course.ms).length > 1 },
+  time: { label: "Time", top: (course) => most(course.ms) * 1.06, lines: [["ms", "until the last byte"]], words: seconds, unit: seconds, which: "the longest", has: (course) => known(course.ms).length > 1 },
 };
 const LOOKS = { whole: "whole", off: "whole", sent: "sent", paid: "sent", ms: "sent" };
 
@@ -27,19 +27,22 @@ const laid = (course, steps, size, mode) => {
   const n = course.seq.length;
   const index = course.index ?? course.seq.map((_, at) => Math.round((at * last) / Math.max(n - 1, 1)));
   const top = mode.top(course, size);
-  return { index, top, x: (at) => (index[at] / last) * 1000, y: (value) => HEIGHT - Math.min(value / top, 1.05) * HEIGHT };
+  return { index, upto: course.upto ?? index, top, x: (at) => (index[at] / last) * 1000, y: (value) => HEIGHT - Math.min(value / top, 1.05) * HEIGHT };
 };
 const points = (values, { x, y }) => values.map((value, at) => (value === null || value === undefined ? null : `${x(at).toFixed(1)},${y(value).toFixed(1)}`)).filter(Boolean).join(" ");
 const area = (values, place) => `0,${HEIGHT} ${points(values.map((value) => value ?? 0), place)} ${place.x(values.length - 1).toFixed(1)},${HEIGHT}`;
-const nearest = (index, step) => {
-  let best = 0;
-  for (let at = 1; at < index.length; at++) if (Math.abs(index[at] - step) < Math.abs(index[best] - step)) best = at;
-  return best;
+// The point that stands for a step: in a long session a point stands for several.
+const pointOf = (upto, step) => {
+  const at = upto.findIndex((last) => last >= step);
+  return at < 0 ? upto.length - 1 : at;
 };
-const told = (course, mode, at, step) => {
+const told = (course, mode, upto, step) => {
+  const at = pointOf(upto, step);
+  const first = at ? upto[at - 1] + 1 : 0;
+  const steps = upto[at] > first ? `Steps ${first + 1} to ${upto[at] + 1}, ${mode.which ?? "the last"}` : `Step ${step + 1}`;
   const cached = mode === MODES.tokens && course.cached?.[at];
   const values = mode.lines.map(([key, label]) => `${mode.words(course[key]?.[at])} ${label}`).join(", ");
-  return `Step ${step + 1}: ${values}${cached ? `, ${count(cached)} of them from the cache` : ""}${course.rewritten?.[at] ? ", prefix rewritten" : ""}`;
+  return `${steps}: ${values}${cached ? `, ${count(cached)} of them from the cache` : ""}${course.rewritten?.[at] ? ", prefix rewritten" : ""}`;
 };
 
 const Lines = still(({ course, place, size, mode }) => html`
@@ -81,11 +84,10 @@ export default ({ course, steps, size, step, go }) => {
   const box = useRef(null);
   const place = useMemo(() => laid(course, steps, size, mode), [course, steps, size, mode]);
   const { over, press, leave, hold, drag } = useScrubber(box, steps, step, go);
-  const at = nearest(place.index, over ?? step);
   const x = ((over ?? step) / Math.max(steps - 1, 1)) * 1000;
   const highest = mode === MODES.tokens ? most(course.whole) : 0;
   return html`<figure>
-    <div class="plot" ref=${box} role="slider" tabindex="0" aria-label="Step" aria-valuemin="1" aria-valuemax=${steps} aria-valuenow=${step + 1} aria-valuetext=${told(course, mode, nearest(place.index, step), step)}
+    <div class="plot" ref=${box} role="slider" tabindex="0" aria-label="Step" aria-valuemin="1" aria-valuemax=${steps} aria-valuenow=${step + 1} aria-valuetext=${told(course, mode, place.upto, step)}
       onPointerDown=${hold} onPointerMove=${drag} onPointerLeave=${leave} onKeyDown=${press}>
       <svg viewBox=${`0 0 1000 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         <${Lines} course=${course} place=${place} size=${size} mode=${mode} />
@@ -95,6 +97,6 @@ export default ({ course, steps, size, step, go }) => {
       ${highest > place.top && html`<span class="beyond" title="Everything in full: more than the window holds, so it could not have been sent">▲ ${short(highest)}</span>`}
     </div>
     <figcaption><span class="keys">${mode.lines.map(([key, label]) => html`<i key=${key} class=${LOOKS[key]}></i>${label} `)}${mode === MODES.tokens && course.cached?.some(Boolean) && html`<i class="cached"></i>cached `}<i class="rewrite"></i>prefix rewritten</span>
-      <${Modes} course=${course} mode=${mode} choose=${choose} /><span class="told">${told(course, mode, at, over ?? step)}</span></figcaption>
+      <${Modes} course=${course} mode=${mode} choose=${choose} /><span class="told">${told(course, mode, place.upto, over ?? step)}</span></figcaption>
   </figure>`;
 };

@@ -123,12 +123,13 @@ const Curl = ({ address }) => {
   return html`<button type="button" class="small" onClick=${copy}>Copy as curl</button> <small role="status">${said}</small>`;
 };
 
-export default ({ route }) => {
+export default ({ route, session }) => {
   const { name, id } = route;
   const address = path.request(name, id);
   const [tab, setTab] = useState("messages");
   const { answer } = useAnswer(`${address}/messages`, { count: 0 });
   const step = answer?.step;
+  useEffect(() => { if (Number.isInteger(step)) { session.looked.step = step; session.looked.tell(step); } }, [step]);
   return html`<div class="wide"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a>${Number.isInteger(step) && html` / <a href=${to.step(name, step)}>step ${step + 1}</a>`} / request</p>
     <div class="title"><h1>${!Number.isInteger(step) ? "Request" : `Request of step ${count(step + 1)}`} ${answer?.model && html`<small>${oneLine(answer.model)}</small>`}</h1>
       ${!isSaved && html`<span class="acts"><${Curl} address=${address} /> <a class="button small" href=${`${address}/raw`} download>Download</a></span>`}</div>

@@ -11,7 +11,6 @@ const useSearch = (name, query) => {
   const stop = useRef(null);
   useEffect(() => {
     stop.current?.abort();
-    setState({});
     if (query.length < 2) return undefined;
     const own = new AbortController();
     stop.current = own;
@@ -22,15 +21,15 @@ const useSearch = (name, query) => {
         const answer = await get(`${path.session(name)}/search`, { query, most: MOST, after }, own.signal);
         for (const each of answer.found) known.set(`${each.trace_id} ${each.line}`, each);
         const all = answer.is_all !== false;
-        setState({ found: [...known.values()].slice(0, MOST), all, words: answer.words, share: answer.total ? answer.looked / answer.total : undefined });
+        setState({ query, found: [...known.values()].slice(0, MOST), all, words: answer.words, share: answer.total ? answer.looked / answer.total : undefined });
         if (all || known.size >= MOST) return;
         after = answer.next ?? undefined;
       }
     };
-    go().catch((error) => error.name !== "AbortError" && setState((old) => ({ ...old, error, all: true })));
+    go().catch((error) => error.name !== "AbortError" && setState({ query, error, all: true }));
     return () => own.abort();
   }, [name, query]);
-  return state;
+  return state.query === query ? state : {}; // never the outcome of what was asked before
 };
 
 const Found = ({ name, each }) => html`<li><a href=${to.result(name, each.trace_id, each.line)}><small>${each.tool ? `${oneLine(each.tool)}, ` : ""}line ${count(each.line)}</small> <code>${oneLine(each.text).slice(0, 200)}</code></a></li>`;
@@ -42,9 +41,11 @@ export const Search = still(({ name }) => {
     const timer = setTimeout(() => setAsked(query.trim()), 200);
     return () => clearTimeout(timer);
   }, [query]);
-  const { found, all, words, share, error } = useSearch(name, asked);
+  const wanted = query.trim();
+  const answer = useSearch(name, asked);
+  const { found, all, words, share, error } = wanted === asked ? answer : {};
   return html`<input type="search" data-search placeholder="Search in all results  /" aria-label="Search in all results" value=${query} onInput=${(event) => setQuery(event.target.value)} />
-    ${asked.length > 1 && html`<ul class="found" aria-label="Found">
+    ${wanted.length > 1 && html`<ul class="found" aria-label="Found">
       ${error && html`<li class="quiet">${error.message}</li>`}
       ${found?.map((each, at) => html`<${Found} key=${at} name=${name} each=${each} />`)}
       ${all && found && !found.length && !error && html`<li class="quiet">Nothing found.</li>`}

@@ -1,7 +1,7 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
 import { PAGE, get, isSaved, pageOf, path, saved } from "./api.js";
-import { Broken, Difference, Empty, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
+import { Broken, Difference, Empty, Skeleton, bytes, changed, clock, count, listed, many, oneLine, say, share, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const AFTER_ROWS = 40;
 const ROW = 56;
@@ -73,6 +73,8 @@ const about = (step) => {
   const [first] = step.results ?? [];
   return first ? first.argument ?? subject(first.arguments) : step.said?.[0]?.text ?? "";
 };
+const SPEAKERS = { user: "User", assistant: "Model" };
+const heading = (step) => (!step.purpose || step.purpose === "turn" ? SPEAKERS[step.said?.[0]?.role] : undefined) ?? PURPOSES[step.purpose] ?? oneLine(step.purpose || "no tool result");
 const failed = (step) => step.outcome && step.outcome !== "complete";
 
 const Row = still(({ step, index, chosen }) => {
@@ -81,7 +83,7 @@ const Row = still(({ step, index, chosen }) => {
   const errors = step.results?.filter((each) => each.is_error).length;
   return html`<div class=${chosen ? "row chosen" : "row"} id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}>
     <span class="number">${step.number ?? index + 1}</span>
-    <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : PURPOSES[step.purpose] ?? oneLine(step.purpose || "no tool result")}</span>
+    <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : heading(step)}</span>
     <span class="badges">${errors ? html`<b class="badge bad">${errors > 1 ? `${errors} errors` : "error"}</b>` : ""}${failed(step) ? html`<b class="badge bad">${oneLine(step.outcome)}</b>` : ""}${step.rewritten ? html`<b class="badge turn">rewritten</b>` : ""}</span>
     <span class="when"><code title=${oneLine(about(step)).slice(0, 400)}>${oneLine(brief(about(step))).slice(0, 120)}</code>${step.branch && step.branch !== "main" ? html` <small>${oneLine(step.branch)}</small>` : ""}</span>
     <time class="at">${clock(step.at).slice(0, 5)}</time>
@@ -132,12 +134,11 @@ const known = (facts) => facts.filter(([, value]) => value !== null && value !==
 const some = (value, words) => (value ? words(value) : null);
 const Facts = still(({ summary }) => {
   const { cost, shadow, limits } = summary;
-  const listed = cost?.basis === "list price" ? " at list price" : "";
   const facts = [
     ["Model", oneLine(summary.model || "")], ["Results", summary.kept ?? count(summary.results)], ["Requests", some(summary.requests, count)], ["Errors", some(summary.errors, (value) => html`<span class="loss">${count(value)}</span>`)], ["On disk", bytes(summary.stored)],
     ["Tokens kept", short(summary.tokens_whole), "Of all results, as the tools returned them"], ["Tokens shown", short(summary.tokens_sent), "Of the same results, as the model sees them now"],
   ];
-  if (cost) facts.push(["Paid", `${cost.paid}${listed}`], ["Would have paid", `${cost.off}${listed}`, cost.assumes], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${cost.saved}, ${cost.words}</span>`, cost.assumes]);
+  if (cost) facts.push(["Paid", `${cost.paid}${listed(cost)}`], ["Would have paid", `${cost.off}${listed(cost)}`, cost.assumes], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}, ${cost.words}</span>`, cost.assumes]);
   if (shadow) facts.push(["Sent in shadow mode", short(shadow.tokens_sent), "Tokens of all requests in mode: shadow"], ["With mode: on", short(shadow.would_send)]);
   for (const each of limits ?? []) facts.push([oneLine(each.name), oneLine(each.words)]);
   return html`<dl class="facts">${known(facts).map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;

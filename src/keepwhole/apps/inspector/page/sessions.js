@@ -49,7 +49,9 @@ const Nothing = ({ home }) => html`<${Empty} title="Nothing kept yet">
   <li><code>keepwhole proxy</code> <span>stands between an agent and its provider and keeps every result</span></li></ol>
   ${home && html`<p class="quiet">The record is in <code>${oneLine(home)}</code>.</p>`}<//>`;
 
-const Filters = ({ agents, asked, change }) => html`
+// Where the table is a list of cards it has no heads to click.
+const Filters = ({ agents, asked, change, sort }) => html`
+  <select class="sorts" aria-label="Sort by" value=${asked.sort} onChange=${(event) => sort(event.target.value)}>${HEADS.filter(([, key]) => key).map(([label, key]) => html`<option key=${key} value=${key}>by ${label.toLowerCase()}</option>`)}</select>
   ${agents?.length > 1 && html`<select aria-label="Agent" value=${asked.agent} onChange=${(event) => change({ agent: event.target.value })}><option value="">All agents</option>${agents.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select>`}
   <label class="check"><input type="checkbox" checked=${asked.errors === "1"} onChange=${(event) => change({ errors: event.target.checked ? "1" : "" })} /> with errors</label>`;
 
@@ -79,7 +81,7 @@ export default () => {
   }, [answer]);
   const none = answer && !answer.sessions.length;
   const narrowed = asked.query || asked.agent || asked.errors || asked.after;
-  return html`<div class="wide"><div class="title"><h1>Sessions</h1><${Filters} agents=${answer?.agents} asked=${asked} change=${change} />
+  return html`<div class="wide"><div class="title"><h1>Sessions</h1><${Filters} agents=${answer?.agents} asked=${asked} change=${change} sort=${sort} />
     <input type="search" data-search placeholder="Search sessions  /" aria-label="Search sessions" value=${query} onInput=${(event) => setQuery(event.target.value)} /></div>
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${8} />`
       : none && !narrowed ? html`<${Nothing} home=${answer.home} />`

@@ -2,7 +2,7 @@
 // Fetched once the rows of the timeline are there.
 import { html, useState } from "./vendor/preact.js";
 import { isSaved, path, post } from "./api.js";
-import { Bar, Broken, Difference, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, subject, to, useAnswer, visible } from "./parts.js";
+import { Bar, Broken, Difference, Skeleton, bytes, changed, clock, count, listed, many, oneLine, say, share, short, still, subject, to, useAnswer, visible } from "./parts.js";
 import { Pair } from "./pair.js";
 import { Message, Part } from "./words.js";
 
@@ -74,7 +74,7 @@ const Numbers = ({ step }) => {
   const { usage, cost } = step;
   const facts = [["Everything", numbered(step.tokens_whole), "Tokens of what the client wanted to send"], ["Sent", numbered(step.tokens_sent), "Tokens that were sent, estimated"], ["Expected from cache", numbered(step.predicted)]];
   if (usage) facts.push(["Input billed", numbered(usage.input)], ["From cache", numbered(usage.cached)], ["Cache written", numbered(usage.written)], ["Output", numbered(usage.output)]);
-  if (cost) facts.push(["Paid", cost.paid], ["Would have paid", cost.off, "The same client with mode: off"], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : ""}>${oneLine(cost.saved)}</span>`]);
+  if (cost) facts.push(["Paid", `${cost.paid}${listed(cost)}`], ["Would have paid", `${cost.off}${listed(cost)}`, "The same client with mode: off"], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}</span>`]);
   if (!step.clock && step.total_ms >= step.first_ms) facts.push(["First byte", timed(step.first_ms)], ["Total", timed(step.total_ms)]);
   const sent = step.tokens_whole ? step.tokens_sent / step.tokens_whole : null;
   if (!known(facts).length) return "";

@@ -25,6 +25,8 @@ export const CallLine = ({ part }) => {
 };
 
 const Thinking = ({ part }) => html`<details class="thinking"><summary>Thinking · ${many(part.chars, "character")}</summary><${Text} part=${part} label="the thinking" /></details>`;
+// What a client has put into the user's words.
+const Tagged = ({ part }) => html`<details class="thinking"><summary>${`<${oneLine(part.tag)}>`} · ${many(part.chars, "character")}</summary><${Text} part=${part} label=${`the ${oneLine(part.tag)}`} /></details>`;
 const Rule = ({ part }) => (part.rule ? html` <b class="badge cut">${oneLine(part.rule)}</b>` : "");
 const Shrunk = ({ part }) => (part.kept_chars > part.chars ? html`<small>${many(part.chars, "character")} of ${count(part.kept_chars)} kept</small>` : html`<small>${many(part.chars, "character")}</small>`);
 
@@ -38,10 +40,14 @@ const Returned = ({ name, part, whole }) => {
       ${part.trace_id && html`<p class="more"><a href=${to.result(name, part.trace_id)}>The whole result</a>${Number.isInteger(part.step) ? html` · <a href=${to.step(name, part.step)}>step ${part.number ?? part.step + 1}</a>` : ""}</p>`}`}</details>`;
 };
 
-export const Part = ({ name, part, whole }) => {
+const System = ({ part }) => html`<details class="thinking"><summary>Instructions · ${many(part.chars, "character")}</summary><${Text} part=${part} label="the instructions" /></details>`;
+
+export const Part = ({ name, part, whole, role }) => {
+  if (part.kind === "text" && role === "system") return html`<${System} part=${part} />`;
   if (part.kind === "text") return html`<${Text} part=${part} label="this text" whole=${whole} />`;
   if (part.kind === "call") return html`<${CallLine} part=${part} />`;
   if (part.kind === "thinking") return html`<${Thinking} part=${part} />`;
+  if (part.kind === "tagged") return html`<${Tagged} part=${part} />`;
   if (part.kind === "result") return html`<${Returned} name=${name} part=${part} whole=${whole} />`;
   return html`<p class="quiet">about ${many(part.tokens, "token")} that are not text</p>`;
 };
@@ -49,5 +55,5 @@ export const Part = ({ name, part, whole }) => {
 const STATES = { new: "new", changed: "changed" };
 export const Message = ({ name, message, whole, numbered }) => html`<li class=${`message ${message.role} ${message.state}`}>
   <p class="who"><b>${WHO[message.role] ?? oneLine(message.role)}</b> ${numbered ? html`<small>${count(message.index + 1)}</small>` : ""}${STATES[message.state] && numbered ? html` <b class=${`badge ${message.state === "changed" ? "turn" : "cut"}`}>${STATES[message.state]}</b>` : ""}<small class="size">${short(message.tokens)} tokens</small></p>
-  <div class="what-was-said">${message.parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} whole=${whole} />`)}${!message.parts.length && html`<p class="quiet">nothing that can be read</p>`}</div></li>`;
+  <div class="what-was-said">${message.parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} whole=${whole} role=${message.role} />`)}${!message.parts.length && html`<p class="quiet">nothing that can be read</p>`}</div></li>`;
 
