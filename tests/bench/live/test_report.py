@@ -46,6 +46,14 @@ def test_what_is_large_enough_is_claimed_in_both_directions() -> None:
     assert not dearer.solved.is_shown
 
 
+def test_nothing_is_claimed_of_a_few_tasks_however_often_they_are_repeated() -> None:
+    for tasks, claims in ((1, 0), (9, 0), (10, 2)):
+        all_lost = rows(tasks, lost=tasks, ratio=3.0)
+        page = write_report([one | {"repeat": repeat} for repeat in range(20) for one in all_lost], "direct")
+        assert page.count("**It ") == claims
+        assert page.count("fewer than 10 tasks says too little: **no claim**") == 2 - claims
+
+
 def test_more_pairs_show_smaller_differences() -> None:
     few, many = (compare(rows(count), "direct", "keepwhole") for count in (24, 240))
     assert few
