@@ -83,8 +83,20 @@ def _words(compared: Comparison) -> str:
         f"show a difference of {solved.smallest * 100:.0f} points or more. {_claim(solved, tasks, 'solves', 'tasks')}",
         f"- Dollars: {dollars.value:+.1%} [{dollars.low:+.1%}, {dollars.high:+.1%}]. So many pairs can show a "
         f"difference of {dollars.smallest:.1%} or more. {_claim(dollars, tasks, 'costs', 'dollars')}",
+        _dearest_words(compared),
     ]
     return "\n".join(lines)
+
+
+def _dearest_words(compared: Comparison) -> str:
+    """Return how many single runs cost more, which sums do not tell, and the one that did by most."""
+    paid = [(pair.base["dollars"], pair.other["dollars"], pair.task) for pair in compared.pairs]
+    dearer = [(other - base, base, other, task) for base, other, task in paid if other > max(base * 1.05, base + 0.01)]
+    words = f"- Cost more by both a twentieth and a cent: {len(dearer)} of {len(paid)} runs."
+    if dearer:
+        _, base, other, task = max(dearer)
+        words += f" By most: `{task}`, ${other:.4f} in place of ${base:.4f}."
+    return words
 
 
 def _claim(figure: Figure, tasks: int, verb: str, what: str) -> str:
