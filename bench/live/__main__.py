@@ -1,9 +1,9 @@
 """`python -m bench.live --model claude-haiku-4-5 --arms direct,keepwhole --length 64k --max-dollars 10`
 
-Runs seeded tasks with an agent in each arm and writes a line of JSON for each run (`--out`) and a page beside it. Where
-the file has runs already, only those that are missing are made. The key is read from the environment
-(ANTHROPIC_API_KEY or OPENAI_API_KEY) and goes to the provider alone. With `--oracle` a script takes the place
-of the provider, and nothing is paid.
+Runs seeded tasks with an agent in each arm and writes a line of JSON for each run (`--out`), a page beside it, and what
+is spent (`.spent`, which counts the runs that were killed too). Where the file has runs already, only those that are
+missing are made. The key is read from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY) and goes to
+the provider alone. With `--oracle` a script takes the place of the provider, and nothing is paid.
 """
 
 import argparse
@@ -14,14 +14,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.live.arms import check_arm
-from bench.live.budget import Budget
+from bench.live.budget import open_budget
 from bench.live.families import FAMILIES, SEEDS, make_task, task_ids
 from bench.live.meter import Provider
 from bench.live.oracle import ORACLES
 from bench.live.oracle_provider import serve_oracle
 from bench.live.prices import prices_of
 from bench.live.report import write_report
-from bench.live.runner import Plan, read_rows, run_all
+from bench.live.runner import Plan, read_rows, rows_of, run_all
 from bench.live.task import LENGTHS
 from bench.live.wires import WIRES, dialect_for
 
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run what the arguments ask for; return 0 where every run was made, 1 where money ended before."""
     args = parser().parse_args(argv)
     dialect = args.dialect or dialect_for(args.model)
-    arms = tuple(args.arms.split(","))
+    arms = tuple(dict.fromkeys(args.arms.split(",")))
     try:
         for arm in arms:
             check_arm(arm, dialect)
@@ -42,13 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.exit(f"error: {error}")
     out = Path(args.out or f"live-{args.oracle or 'model'}-{args.model.rpartition('/')[2]}-{args.length}.jsonl")
     plan = Plan(args.model, args.length, arms, tasks, args.repeats, args.order_seed, args.jobs, args.oracle or "")
-    budget = Budget(args.max_dollars, sum(row["dollars"] for row in read_rows(out)))
     with ExitStack() as stack:
+        try:
+            budget = stack.enter_context(open_budget(args.max_dollars, out.with_suffix(".spent")))
+        except ValueError as error:
+            sys.exit(f"error: {error}")
+        budget.spent = max(budget.spent, sum(row["dollars"] for row in read_rows(out)))
         url = args.base_url or WIRES[dialect].host
         if args.oracle:
             url = stack.enter_context(serve_oracle(args.oracle, dialect, args.model)).url
         is_all = run_all(plan, Provider(url, dialect, prices, key), budget, out, _say, args.meter_port)
-    page = write_report(read_rows(out), arms[0])
+    page = write_report(rows_of(plan, dialect, read_rows(out)), arms[0])
     out.with_suffix(".md").write_text(page, encoding="utf-8")
     print(page)
     if not is_all:

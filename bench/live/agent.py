@@ -71,8 +71,10 @@ class Agent:
                     outcome = self._judge(said)
                     break
                 self._wire.add([(call, self._arm.cut(self._call(call))) for call in calls])
-        except _Refused as error:
-            problem = str(error)
+        except OutOfMoney:
+            raise
+        except Exception as error:  # an answer that nobody foresaw fails this run, which is charged, and no other
+            problem = str(error) if isinstance(error, _Refused) else f"{type(error).__name__}: {error}"
             outcome = "too long" if any(words in problem for words in _TOO_LONG) else "error"
         finally:
             self._connection.close()
@@ -104,6 +106,8 @@ class Agent:
         return json.loads(data)
 
 
+FAILED = ("error", "too long")
+"""Outcomes of runs in which a request was not answered."""
 _TOO_LONG = ("prompt is too long", "context_length_exceeded", "maximum context length", "exceeds the context window")
 
 

@@ -23,6 +23,7 @@ class Grammar(NamedTuple):
 
 PEERS = (
     Grammar("headroom_retrieve", "hash", re.compile(r"(?:hash=|<<ccr:)([0-9a-f]{8,})")),
+    Grammar("distil_expand", "handle", re.compile(r"handle=([0-9a-f]{8})")),
     Grammar("litellm_content_retrieve", "key", re.compile(r"\[Compressed: (.+?) — \d+ lines")),
 )
 RECALL_TOOLS = frozenset((*NAMES, *(peer.tool for peer in PEERS)))

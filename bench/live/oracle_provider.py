@@ -4,32 +4,26 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import cast
 
-from bench.live.gemini_oracle import GeminiOracle, serve_gemini_oracle
+from bench.live.gemini_as_chat import as_chat
 from bench.live.oracle import ORACLES
 from bench.live.wires.wire import Json
 from keepwhole.models.profiles import profile_for
 from tests.upstream.prompt import blocks_of
-from tests.upstream.prompt_cache import TILLS, Bill, Clock, Till
+from tests.upstream.prompt_cache import TILLS, Bill, Clock, GeminiPrefixes, Till
 from tests.upstream.server import Upstream, upstream
-from tests.upstream.spelling import Dialect, Part
+from tests.upstream.spelling import Dialect
 
-Model = Callable[[Json], list[Part]]
 _CLEARED = "[Old tool result content cleared]"
 
 
 @contextmanager
-def serve_oracle(
-    name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict
-) -> Generator[Upstream | GeminiOracle]:
+def serve_oracle(name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict) -> Generator[Upstream]:
     """Serve an oracle under the prices and the window of a model; it sees requests as `change` makes them."""
     profile, oracle = profile_for(model), ORACLES[name]
-    kind = TILLS[cast("Dialect", "openai_chat" if dialect == "gemini" else dialect)]
+    kind = GeminiPrefixes if dialect == "gemini" else TILLS[cast("Dialect", dialect)]
     till = kind(Clock(), window=profile.window, minimum=profile.minimum, read=profile.read, write=profile.write)
-    if dialect == "gemini":
-        with serve_gemini_oracle(lambda body: oracle(change(body)), till) as gemini:
-            yield gemini
-        return
-    with upstream(lambda body: oracle(change(cleared(body))), _ClearingTill(till)) as served:
+    read = as_chat if dialect == "gemini" else cleared
+    with upstream(lambda body: oracle(change(read(body))), _ClearingTill(till)) as served:
         yield served
 
 

@@ -8,7 +8,7 @@ from bench.live.statistics import Comparison, Figure, compare, is_solved
 from bench.live.wires.wire import Json
 
 _FEW_TASKS = 10
-"""Tasks below which an interval says little."""
+"""Tasks below which an interval says too little for a claim."""
 _ORACLE = (
     "**No model was asked.** The `{name}` oracle is a script that knows the plan of each task and answers only from "
     "what a request contains. It never misreads, tires or runs a tool again: what it solves is an upper bound of what "
@@ -80,20 +80,31 @@ def _words(compared: Comparison) -> str:
         f"**`{compared.other}` against `{compared.base}`**, {pairs} pairs of {tasks} tasks. Only the first solved "
         f"{gained}, only the second {lost}.",
         f"- Tasks solved: {_points(solved.value)} [{_points(solved.low)}, {_points(solved.high)}]. So many pairs can "
-        f"show a difference of {solved.smallest * 100:.0f} points or more. {_claim(solved, 'more', 'fewer', 'tasks')}",
+        f"show a difference of {solved.smallest * 100:.0f} points or more. {_claim(solved, tasks, 'solves', 'tasks')}",
         f"- Dollars: {dollars.value:+.1%} [{dollars.low:+.1%}, {dollars.high:+.1%}]. So many pairs can show a "
-        f"difference of {dollars.smallest:.1%} or more. {_claim(dollars, 'more', 'fewer', 'dollars')}",
+        f"difference of {dollars.smallest:.1%} or more. {_claim(dollars, tasks, 'costs', 'dollars')}",
+        _dearest_words(compared),
     ]
-    if tasks < _FEW_TASKS:
-        lines.append(f"- With {tasks} tasks an interval says little: run at least {_FEW_TASKS}.")
     return "\n".join(lines)
 
 
-def _claim(figure: Figure, more: str, fewer: str, what: str) -> str:
+def _dearest_words(compared: Comparison) -> str:
+    """Return how many single runs cost more, which sums do not tell, and the one that did by most."""
+    paid = [(pair.base["dollars"], pair.other["dollars"], pair.task) for pair in compared.pairs]
+    dearer = [(other - base, base, other, task) for base, other, task in paid if other > max(base * 1.05, base + 0.01)]
+    words = f"- Cost more by both a twentieth and a cent: {len(dearer)} of {len(paid)} runs."
+    if dearer:
+        _, base, other, task = max(dearer)
+        words += f" By most: `{task}`, ${other:.4f} in place of ${base:.4f}."
+    return words
+
+
+def _claim(figure: Figure, tasks: int, verb: str, what: str) -> str:
+    if tasks < _FEW_TASKS:
+        return f"An interval of fewer than {_FEW_TASKS} tasks says too little: **no claim**."
     if not figure.is_shown:
         return "What was measured is below that, or its interval includes 0: **no claim**."
-    verb = "solves" if what == "tasks" else "costs"
-    return f"**It {verb} {more if figure.value > 0 else fewer} {what}.**"
+    return f"**It {verb} {'more' if figure.value > 0 else 'fewer'} {what}.**"
 
 
 def _points(share: float) -> str:

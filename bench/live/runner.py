@@ -8,18 +8,19 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import asdict
+from os import SEEK_END
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.live.agent import Agent, OutOfMoney
+from bench.live.agent import FAILED, Agent, Outcome, OutOfMoney
 from bench.live.arms import Arm, open_arm
 from bench.live.budget import Budget
 from bench.live.families import make_task
-from bench.live.meter import Meter, Provider, RunBill, serve_meter
+from bench.live.meter import Meter, Provider, serve_meter
 from bench.live.wires import WIRES
 from bench.live.wires.wire import Json
 from keepwhole.version import VERSION
@@ -75,16 +76,20 @@ def read_rows(path: Path) -> list[Json]:
     return rows
 
 
+def rows_of(plan: Plan, dialect: str, rows: Sequence[Json]) -> list[Json]:
+    """Return the rows of this model in this dialect; the file may have others."""
+    own = {"model": plan.model, "oracle": plan.oracle, "dialect": dialect, "length": plan.length}
+    return [row for row in rows if own.items() <= row.items()]
+
+
 def run_all(
     plan: Plan, provider: Provider, budget: Budget, out: Path, say: Callable[[str], None], meter_port: int = 0
 ) -> bool:
     """Make all runs that the file does not have; return whether money was left for all of them."""
     done = {
         (row["task"], row["arm"], row["repeat"])
-        for row in read_rows(out)
-        if (row["model"], row["oracle"]) == (plan.model, plan.oracle)
-        and row["dialect"] == provider.dialect
-        and row["outcome"] != UNFINISHED
+        for row in rows_of(plan, provider.dialect, read_rows(out))
+        if row["outcome"] != UNFINISHED
     }
     due = [run for run in due_runs(plan) if run not in done]
     if not due:
@@ -109,26 +114,35 @@ def _run_due(
         row = {**make_run(run, plan.model, arms[run.arm], meter), "oracle": plan.oracle}
         if row["outcome"] == UNFINISHED:
             stopped.set()
-        with lock, out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        with lock:
+            _append(out, row)
         return row
 
-    for number, row in enumerate(_in_threads(one, due, plan.jobs), 1):
-        if row is not None:
-            say(
-                f"{number}/{len(due)} {row['task']} {row['arm']}: {row['outcome']}, ${row['dollars']:.4f}, "
-                f"{row['steps']} steps, {row['recalls']} recalls; ${meter.budget.spent:.2f} in all"
-            )
+    with ThreadPoolExecutor(plan.jobs) as pool:
+        futures = [pool.submit(one, run) for run in due]
+        try:
+            for number, future in enumerate(as_completed(futures), 1):
+                if (row := future.result()) is not None:
+                    say(f"{number}/{len(due)} {_progress(row)}; ${meter.budget.spent:.2f} in all")
+        except BaseException:  # an interrupt too: what is being made asks for nothing more
+            stopped.set()
+            meter.budget.end()
+            raise
     return not stopped.is_set()
 
 
-def _in_threads(work: Callable[[Due], Json | None], due: Sequence[Due], jobs: int) -> Iterator[Json | None]:
-    if jobs == 1:
-        yield from map(work, due)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        for future in as_completed([pool.submit(work, run) for run in due]):
-            yield future.result()
+def _progress(row: Json) -> str:
+    counts = f"${row['dollars']:.4f}, {row['steps']} steps, {row['recalls']} recalls"
+    return f"{row['task']} {row['arm']}: {row['outcome']}, {counts}"
+
+
+def _append(out: Path, row: Json) -> None:
+    """Write a row on a line of its own, also after one that a crash has torn."""
+    with out.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, SEEK_END)
+            file.write(b"" if file.read(1) == b"\n" else b"\n")
+        file.write(json.dumps(row).encode() + b"\n")
 
 
 def make_run(run: Due, model: str, arm: Arm, meter: Meter) -> Json:
@@ -136,18 +150,19 @@ def make_run(run: Due, model: str, arm: Arm, meter: Meter) -> Json:
     task, run_id = make_task(run.task), secrets.token_hex(6)
     family, seed, length = run.task.rsplit("-", 2)
     agent = Agent(task, arm, WIRES[meter.provider.dialect], model, run_id)
-    told: Json = {"outcome": UNFINISHED, "answer": "", "steps": 0, "repeated": 0, "seconds": 0.0, "problem": ""}
-    try:
-        told = agent.run()._asdict()
-    except OutOfMoney:
-        pass
-    bill = asdict(meter.bills.pop(run_id, RunBill()))
-    called: dict[str, int] = bill.pop("called")
+    told = Outcome(UNFINISHED, "", 0, 0, 0.0)
+    with meter.bill_of(run_id) as bill:
+        try:
+            told = agent.run()
+        except OutOfMoney:
+            pass
+    if bill.is_out_of_money:
+        told = told._replace(outcome=UNFINISHED)
+    elif not bill.requests and told.outcome not in (*FAILED, UNFINISHED):
+        told = told._replace(outcome="error", problem="No request came through the meter: make it the upstream.")
     own = {tool.name for tool in task.tools}
-    recalls = sum(count for name, count in called.items() if name not in own)
-    is_unmetered = told["outcome"] != UNFINISHED and not bill["requests"] and told["steps"] > 1
-    if is_unmetered:
-        told = {**told, "outcome": "error", "problem": "No request came through the meter: make it the upstream."}
+    recalls = sum(count for name, count in bill.called.items() if name not in own)
+    paid = {name: value for name, value in asdict(bill).items() if name not in ("called", "is_out_of_money")}
     what: Json = {**run._asdict(), "family": family, "seed": int(seed), "length": length, "model": model}
     where: Json = {"dialect": meter.provider.dialect, "run": run_id, "at": int(time.time()), "keepwhole": VERSION}
-    return {**what, **told, **bill, "recalls": recalls, **where}
+    return {**what, **told._asdict(), **paid, "recalls": recalls, **where}

@@ -47,6 +47,9 @@ PEERS: Mapping[str, Peer] = {
     "headroom": Peer(
         "headroom-ai", "`headroom proxy`", "headroom proxy --port {port} --no-rate-limit --openai-api-url {meter}"
     ),
+    "distil": Peer(
+        "distil-llm", "`distil proxy`", "distil proxy --port {port} --upstream {meter} --expand --shadow 0 --no-record"
+    ),
     "litellm": Peer("litellm", "`litellm.compress`", "python -I {relay} litellm {port} {meter} {tokens}"),
     "langchain": Peer("langchain", "`ContextEditingMiddleware`", "python -I {relay} langchain {port} {meter} {tokens}"),
 }

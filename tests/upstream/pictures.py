@@ -38,13 +38,15 @@ def pictures_in(value: Any) -> Iterator[tuple[str, str]]:
                 yield source["media_type"], source["data"]
         elif isinstance(url, str) and url.startswith("data:"):
             yield url[5:].partition(";")[0], url.partition(",")[2]
+        elif isinstance(inline := value.get("inlineData"), dict):
+            yield inline["mimeType"], inline["data"]
         else:
             yield from (found for part in value.values() for found in pictures_in(part))
 
 
 def wrong_picture(body: Json) -> str:
     """What a provider would refuse of the images of a request; nothing if it would take them."""
-    for kind, data in pictures_in(body.get("messages", body.get("input"))):
+    for kind, data in pictures_in(body.get("messages", body.get("input", body.get("contents")))):
         try:
             begins = base64.b64decode(data, validate=True)[:16]
         except binascii.Error:

@@ -1,7 +1,7 @@
 """How agents of each dialect write requests and read answers: one file each, and a line in the table.
 
-A new dialect is a file with a class like the others and a line in `WIRES`; the oracles need its spelling too, in
-`tests/upstream` or, for Gemini, as `gemini_oracle.py` has it.
+A new dialect is a file with a class like the others and a line in `WIRES`. The oracles need its spelling in
+`tests/upstream`; they read Gemini's requests as Chat Completions (`gemini_as_chat.py`).
 """
 
 from bench.live.wires.anthropic import AnthropicWire

@@ -4,9 +4,7 @@ import base64
 from collections.abc import Sequence
 
 from bench.live.task import Returned
-from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
-from keepwhole.wire.dialects import conversation_dialect
-from keepwhole.wire.usage import Usage
+from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, most_of, schema
 
 _MARK: Json = {"cache_control": {"type": "ephemeral"}}
 
@@ -62,8 +60,8 @@ class AnthropicWire:
         return [block["name"] for block in body.get("content", ()) if block.get("type") == "tool_use"]
 
     @staticmethod
-    def usage(data: bytes) -> Usage | None:
-        return conversation_dialect("anthropic").usage_of(data, streamed=False)
+    def most_output(body: Json) -> int | None:
+        return most_of(body, "max_tokens")
 
 
 def _content(returned: Returned) -> str | list[Json]:

@@ -1,12 +1,11 @@
 """Gemini's `generateContent`. Results are parts of a content of the user, and images are beside them."""
 
 import base64
-import json
 from collections.abc import Sequence
 
 from bench.live.task import Returned
-from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
-from keepwhole.wire.usage import Usage
+from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, most_of, schema
+from keepwhole.wire.content import fields_of
 
 
 class GeminiWire:
@@ -61,12 +60,8 @@ class GeminiWire:
         return [part["functionCall"]["name"] for part in _content(body).get("parts", ()) if "functionCall" in part]
 
     @staticmethod
-    def usage(data: bytes) -> Usage | None:
-        told: Json = json.loads(data).get("usageMetadata", {})
-        if "promptTokenCount" not in told:
-            return None
-        made = told.get("candidatesTokenCount", 0) + told.get("thoughtsTokenCount", 0)
-        return Usage(told["promptTokenCount"], told.get("cachedContentTokenCount", 0), 0, made)
+    def most_output(body: Json) -> int | None:
+        return most_of(fields_of(body.get("generationConfig")), "maxOutputTokens", times="candidateCount")
 
 
 def _content(body: Json) -> Json:

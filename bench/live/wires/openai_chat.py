@@ -1,13 +1,10 @@
 """OpenAI Chat Completions. Its tool messages take no images, so those follow in a message of the user."""
 
 import base64
-import json
 from collections.abc import Sequence
 
 from bench.live.task import Returned
-from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
-from keepwhole.wire.dialects import conversation_dialect
-from keepwhole.wire.usage import Usage
+from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, arguments_of, most_of, schema
 
 
 class ChatWire:
@@ -40,7 +37,9 @@ class ChatWire:
         message: Json = body["choices"][0]["message"]
         text, calls = _words_and_calls(message)
         self._messages.append({"role": "assistant", "content": text or None} | ({"tool_calls": calls} if calls else {}))
-        return text, [Call(one["id"], one["function"]["name"], _arguments(one["function"])) for one in calls]
+        return text, [
+            Call(one["id"], one["function"]["name"], arguments_of(one["function"]["arguments"])) for one in calls
+        ]
 
     def add(self, results: Sequence[tuple[Call, Returned]]) -> None:
         for call, returned in results:
@@ -63,17 +62,9 @@ class ChatWire:
         return [call["function"]["name"] for message in messages for call in _words_and_calls(message)[1]]
 
     @staticmethod
-    def usage(data: bytes) -> Usage | None:
-        return conversation_dialect("openai_chat").usage_of(data, streamed=False)
+    def most_output(body: Json) -> int | None:
+        return most_of(body, "max_completion_tokens", "max_tokens", times="n")
 
 
 def _words_and_calls(message: Json) -> tuple[str, list[Json]]:
     return message.get("content") or "", message.get("tool_calls") or []
-
-
-def _arguments(function: Json) -> Json:
-    """Return the arguments of a call; none where the model wrote no JSON."""
-    try:
-        return json.loads(function["arguments"])
-    except ValueError:
-        return {}

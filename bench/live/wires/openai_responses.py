@@ -1,13 +1,10 @@
 """OpenAI Responses, without a conversation at the provider's."""
 
 import base64
-import json
 from collections.abc import Sequence
 
 from bench.live.task import Returned
-from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, schema
-from keepwhole.wire.dialects import conversation_dialect
-from keepwhole.wire.usage import Usage
+from bench.live.wires.wire import MAX_TOKENS, Asked, Call, Json, arguments_of, most_of, schema
 
 
 class ResponsesWire:
@@ -40,7 +37,7 @@ class ResponsesWire:
         self._items += items
         words = [part.get("text", "") for item in items if item["type"] == "message" for part in item["content"]]
         calls = [item for item in items if item["type"] == "function_call"]
-        return "".join(words), [Call(call["call_id"], call["name"], _arguments(call)) for call in calls]
+        return "".join(words), [Call(call["call_id"], call["name"], arguments_of(call["arguments"])) for call in calls]
 
     def add(self, results: Sequence[tuple[Call, Returned]]) -> None:
         self._items += [
@@ -57,16 +54,8 @@ class ResponsesWire:
         return [item["name"] for item in body.get("output", ()) if item.get("type") == "function_call"]
 
     @staticmethod
-    def usage(data: bytes) -> Usage | None:
-        return conversation_dialect("openai_responses").usage_of(data, streamed=False)
-
-
-def _arguments(call: Json) -> Json:
-    """Return the arguments of a call; none where the model wrote no JSON."""
-    try:
-        return json.loads(call["arguments"])
-    except ValueError:
-        return {}
+    def most_output(body: Json) -> int | None:
+        return most_of(body, "max_output_tokens")
 
 
 def _output(returned: Returned) -> str | list[Json]:

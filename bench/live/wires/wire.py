@@ -1,10 +1,11 @@
 """What every dialect of the agent must be able to do."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from bench.live.task import Returned, Tool
-from keepwhole.wire.usage import Usage
+from keepwhole.wire.content import count_in, fields_of
 
 Json: TypeAlias = dict[str, Any]
 MAX_TOKENS = 8_000
@@ -62,8 +63,8 @@ class Wire(Protocol):
         ...
 
     @staticmethod
-    def usage(data: bytes) -> Usage | None:
-        """Return what an answer says that it is billed; None where it says nothing."""
+    def most_output(body: Json) -> int | None:
+        """Return the most tokens that a request lets the provider make; None where it sets no limit."""
         ...
 
 
@@ -71,3 +72,21 @@ def schema(tool: Tool) -> Json:
     """Return the parameters of a tool as JSON Schema."""
     properties = {name: {"type": "string"} for name in tool.parameters}
     return {"type": "object", "properties": properties, "required": list(tool.parameters)}
+
+
+def arguments_of(written: str) -> Json:
+    """Return the arguments of a call; none where the model wrote no JSON object."""
+    try:
+        return fields_of(json.loads(written))
+    except ValueError:
+        return {}
+
+
+def most_of(fields: Json, *names: str, times: str = "") -> int | None:
+    """Return the most tokens that these fields allow, for as many answers as the field `times` asks.
+
+    >>> most_of({"max_tokens": 900, "n": 3}, "max_completion_tokens", "max_tokens", times="n")
+    2700
+    """
+    limits = [limit for name in names if (limit := count_in(fields, name)) is not None]
+    return max(limits) * max(1, count_in(fields, times) or 1) if limits else None

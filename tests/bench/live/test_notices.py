@@ -80,3 +80,4 @@ def test_peers_that_can_be_read_back_are_followed_too() -> None:
     assert calls_in("[200 items compressed to 9. Retrieve more: hash=0123456789abcdef]") == [
         ("headroom_retrieve", {"hash": "0123456789abcdef"})
     ]
+    assert calls_in("<< +312 lines, handle=1a2b3c4d >>") == [("distil_expand", {"handle": "1a2b3c4d"})]

@@ -46,6 +46,23 @@ def test_what_is_large_enough_is_claimed_in_both_directions() -> None:
     assert not dearer.solved.is_shown
 
 
+def test_single_runs_that_cost_more_are_told() -> None:
+    given = rows(12)
+    assert "Cost more by both a twentieth and a cent: 0 of 12 runs." in write_report(given, "direct")
+    given[14] |= {"dollars": 3.2}  # of the third task, which costs 3
+    given[13] |= {"dollars": 2.05}
+    told = "1 of 12 runs. By most: `early_id-2-64k`, $3.2000 in place of $3.0000."
+    assert told in write_report(given, "direct")
+
+
+def test_nothing_is_claimed_of_a_few_tasks_however_often_they_are_repeated() -> None:
+    for tasks, claims in ((1, 0), (9, 0), (10, 2)):
+        all_lost = rows(tasks, lost=tasks, ratio=3.0)
+        page = write_report([one | {"repeat": repeat} for repeat in range(20) for one in all_lost], "direct")
+        assert page.count("**It ") == claims
+        assert page.count("fewer than 10 tasks says too little: **no claim**") == 2 - claims
+
+
 def test_more_pairs_show_smaller_differences() -> None:
     few, many = (compare(rows(count), "direct", "keepwhole") for count in (24, 240))
     assert few
