@@ -111,6 +111,8 @@ def call_ids(dialect: str, messages: list[dict[str, Any]]) -> list[str]:
 def tools_fields(dialect: str, names: Sequence[str]) -> dict[str, Any]:
     """The fields of a request that declares these tools."""
     tools = [tool_spec(dialect, name) for name in names]
+    if dialect == "gemini":
+        tools = [{"functionDeclarations": [one for tool in tools for one in tool["functionDeclarations"]]}]
     return {"toolConfig": {"tools": tools}} if dialect == "converse" else {"tools": tools}
 
 

@@ -84,7 +84,8 @@ def without_wishes(messages: list[Json]) -> list[Json]:
     """The messages without what is not on record of images and documents: the detail asked for, a file's name."""
 
     def plain(fields: Json) -> Json:
-        return {key: value for key, value in fields.items() if key not in ("detail", "filename")}
+        known = {key: value for key, value in fields.items() if key not in ("detail", "filename")}
+        return {key: value for key, value in known.items() if key != "name" or "source" not in fields}
 
     return json.loads(json.dumps(messages), object_hook=plain)
 

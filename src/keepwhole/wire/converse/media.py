@@ -23,16 +23,18 @@ _FORMATS = {
 _BUCKET = "s3://"
 
 
-def media_part(media: MediaBytes) -> Json:
-    """The block of an image or a document; a text with its address, where that is all there is and not in a bucket."""
+def media_part(media: MediaBytes, call_id: str = "") -> Json:
+    """The block of an image or a document; a text with its address, where that is all there is and not in a bucket.
+
+    Two documents of a request may not have one name, so it has the call by which it is read back in it.
+    """
     place = media.url or media.file_id
     if place is not None and not place.startswith(_BUCKET):
         return {"text": place}
     source = {"bytes": encoded(media.data)} if place is None else {"s3Location": {"uri": place}}
     if media.kind == "image":
         return {"image": {"format": _image_format(media.media_type, place), "source": source}}
-    # Two documents of a request may not have one name; the same document has the same one in each request.
-    name = f"kept-{hashlib.sha256(media.data).hexdigest()[:16]}"
+    name = f"kept-{hashlib.sha256(call_id.encode() + media.data).hexdigest()[:16]}"
     return {"document": {"format": _document_format(media.media_type, place), "name": name, "source": source}}
 
 

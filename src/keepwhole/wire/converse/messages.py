@@ -26,7 +26,6 @@ from keepwhole.wire.content import (
     json_text,
     parts_of,
     size_of,
-    text_of,
 )
 from keepwhole.wire.converse.media import media_part
 from keepwhole.wire.dialect import Names, Reply
@@ -37,6 +36,7 @@ CALL, RESULT, REASONING = "toolUse", "toolResult", "reasoningContent"
 _MEDIA = ("image", "document", "video", "audio")
 _OTHERS = ("guardContent", "cachePoint", "citationsContent", "searchResult", "toolAddition", "toolRemoval")
 BLOCKS = frozenset(("text", CALL, RESULT, REASONING, *_MEDIA, *_OTHERS))
+_ROLES = ("user", "assistant", "system")
 _NOTHING_SAID: Wire = {"role": "user", "content": []}
 _BETWEEN = "[Messages in between are part of the summary above.]"
 
@@ -44,19 +44,18 @@ _BETWEEN = "[Messages in between are part of the summary above.]"
 def is_own(message: Wire) -> bool:
     """Whether a message has blocks as Converse has them: no `type`, and a name for their only field."""
     content: Any = message.get("content")
-    if content.__class__ is not list or not content or "role" not in message:
+    if content.__class__ is not list or not content or "type" in (first := fields_of(content[0])):
         return False
-    first = fields_of(content[0])
-    return "type" not in first and not BLOCKS.isdisjoint(first)
+    if BLOCKS.isdisjoint(first) or "tool_calls" in message or message.get("role") not in _ROLES:
+        return False
+    return not any("type" in block for block in map(fields_of, content))
 
 
 def decode(message: Json) -> Message | None:
     """The meaning of a message of Converse."""
     if not is_own(message):
         return None
-    role = ROLES.get(text_of(message["role"]))
-    if role is None:
-        return Message("other", other=size_of(message["content"]))
+    role = ROLES[message["role"]]
     words: list[str] = []
     calls: list[Call] = []
     returned: list[ResultText] = []
@@ -280,7 +279,7 @@ def _with_lost_blocks(message: Wire, calls: Sequence[str], find: FindLost) -> Wi
 
 
 def _found_block(call_id: str, found: LostResult) -> Json:
-    parts = [{"text": one} if isinstance(one, str) else media_part(one) for one in found.parts]
+    parts = [{"text": one} if isinstance(one, str) else media_part(one, call_id) for one in found.parts]
     # The client said so itself of this result, so its model takes a status.
     return result_block(call_id, parts, "error" if found.is_error else None)
 
@@ -293,4 +292,4 @@ def result_block(call_id: str | None, parts: Sequence[Json], status: str | None 
 
 def shown_block(call_id: str | None, content: str, media: MediaBytes | None) -> Json:
     """The block with which a recall tool answers."""
-    return result_block(call_id, [{"text": content}, *([] if media is None else [media_part(media)])])
+    return result_block(call_id, [{"text": content}, *([] if media is None else [media_part(media, call_id or "")])])
