@@ -18,7 +18,7 @@ from tests.upstream.answer import Answer
 from tests.upstream.spelling import Json
 
 ACCESS_KEY, SECRET_KEY, REGION = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "us-east-1"
-BEARER = "bedrock-api-key"
+BEARER = "ABSKQmVkcm9ja0FQSUtleS1leGFtcGxlLXdpdGhvdXQtYW55LXVzZQ=="
 _KIND = {":content-type": "application/json"}
 _PATH = re.compile(r"^/model/[^/]+/(?:invoke(?:-with-response-stream)?|converse(?:-stream)?)$")
 _SIGNED = re.compile(

@@ -158,7 +158,7 @@ def attributes(proxied: ProxiedRequest) -> Mapping[str, Fact]:
     account = exchange.account.as_sent
     facts: dict[str, Fact] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDERS.get(exchange.dialect.provider, exchange.dialect.provider),
+        "gen_ai.provider.name": _PROVIDERS.get(proxied.upstream, proxied.upstream),
         "gen_ai.request.model": exchange.model,
         "keepwhole.policies.policy": account.policy,
         "keepwhole.tokens.whole": account.tokens_whole,
