@@ -143,11 +143,12 @@ def _write_span(tracer: Any, proxied: ProxiedRequest) -> None:
 
 
 def _recall_attributes(recall: AnsweredRecall) -> Mapping[str, str]:
+    named = {"gen_ai.tool.call.id": recall.call_id} if recall.call_id else {}
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": recall.tool,
-        "gen_ai.tool.call.id": recall.call_id,
         "gen_ai.tool.type": "function",
+        **named,
     }
 
 
