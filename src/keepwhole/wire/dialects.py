@@ -89,8 +89,9 @@ class Table:
         """The names that a list of messages has in requests, and whether it may be one text."""
         self.makes_ids = {dialect.messages_field: dialect for dialect in dialects if not dialect.needs_call_id}
         """The dialects whose calls and results may have no ids, by the name of their list of messages."""
-        self.prompt_fields = _union(dialect.prompt_fields for dialect in dialects)
-        """The fields beside the messages that a model reads."""
+        tools = _union(dialect.tools_fields for dialect in dialects)
+        self.prompt_fields = _union((tools, *(dialect.prompt_fields for dialect in dialects)))
+        """The fields beside the messages that a model reads; tools come first in every prompt."""
         self.answer_limit_fields = _union(dialect.answer_limit_fields for dialect in dialects)
         continued = _union((dialect.previous_answer_field, dialect.conversation_field) for dialect in dialects)
         self.continuation_fields = tuple(name for name in continued if name)
