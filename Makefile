@@ -12,7 +12,7 @@ CLIENTS_AT ?= pinned
 CLIENTS := @anthropic-ai/claude-code@2.1.327 @openai/codex@0.169.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 \
   @qwen-code/qwen-code@0.24.4 @earendil-works/pi-coding-agent@0.87.1 @continuedev/cli@1.5.47 cline@3.0.65 \
   @github/copilot@1.0.102 @moonshot-ai/kimi-code@2.1.0 @aaif/goose-binary-linux-x64@1.52.0 \
-  ai@7.0.173 @ai-sdk/openai-compatible@3.0.92
+  ai@7.0.173 @ai-sdk/openai-compatible@3.0.92 @ai-sdk/amazon-bedrock@5.0.101
 PYTHON_CLIENTS := mini-swe-agent==2.4.6 litellm==1.106.2 mcp
 OPENHANDS := openhands==1.16.0
 # Several clients need a newer Node.js than many machines have.

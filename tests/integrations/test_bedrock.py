@@ -1,15 +1,20 @@
 """Bedrock's real clients against one on loopback that checks signatures, frames and pairs."""
 
+import base64
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from keepwhole.integrations.bedrock import attach
+from keepwhole.integrations.bedrock import _ConverseEvents, attach  # pyright: ignore[reportPrivateUsage]
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
+from keepwhole.wire.sse import Events
 from tests.apps.proxy.proxy_server import offered, proxy
+from tests.canonical.pictures import png
+from tests.upstream.answer import Answer
 from tests.upstream.bedrock import ACCESS_KEY, BEARER, REGION, SECRET_KEY
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool
@@ -23,6 +28,7 @@ Config: Any = pytest.importorskip("botocore.config").Config
 anthropic: Any = pytest.importorskip("anthropic")
 MODEL = "us.anthropic.claude-opus-4-5-20251101-v1:0"
 OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
+THROTTLED = (("content-type", "application/json"), ("x-amzn-errortype", "ThrottlingException"))
 LONG = "\n".join(f"line {number} of a long output" for number in range(20_000))
 STREAMED = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
 
@@ -71,6 +77,8 @@ def invoke(client: Any, data: str, is_streamed: bool) -> list[Json]:
     return [{"type": block["type"], "name": block.get("name")} for block in blocks]
 
 
+CALL: Json = {"toolUse": {"toolUseId": "c1", "name": "work", "input": {}}}
+CONFIG: Json = {"tools": [{"toolSpec": {"name": "work", "inputSchema": {"json": {"type": "object"}}}}]}
 SHOWN = [{"type": "text", "name": None}, {"type": "tool_use", "name": "work"}]
 
 
@@ -97,6 +105,110 @@ def test_a_long_result_is_kept_whole_and_sent_cut(served: Upstream) -> None:
     assert Session("s", store=store).recall_bytes(artifact.artifact_id) == LONG.encode()
     router.close()
     assert not served.refused
+
+
+def asked(*blocks: Json) -> list[Json]:
+    """A conversation of Converse; with results, they answer `CALL`."""
+    first = {"role": "user", "content": [{"text": "hello"}]}
+    return (
+        [first, {"role": "assistant", "content": [CALL]}, {"role": "user", "content": list(blocks)}]
+        if blocks
+        else [first]
+    )
+
+
+def converse(client: Any, messages: list[Json], is_streamed: bool) -> list[Json]:
+    """The blocks of an answer."""
+    if not is_streamed:
+        answer = client.converse(modelId=MODEL, messages=messages, toolConfig=CONFIG)
+        assert (answer["stopReason"], answer["ResponseMetadata"]["HTTPStatusCode"]) == ("tool_use", 200)
+        assert answer["usage"]["inputTokens"] > 0
+        return answer["output"]["message"]["content"]
+    stream = client.converse_stream(modelId=MODEL, messages=messages, toolConfig=CONFIG)["stream"]
+    blocks: dict[int, Json] = {}
+    names: list[str] = []
+    for event in stream:
+        [(name, data)] = event.items()
+        names.append(name)
+        if name == "contentBlockStart":
+            blocks[data["contentBlockIndex"]] = {"toolUse": {**data["start"]["toolUse"], "input": ""}}
+        elif name == "contentBlockDelta" and "text" in data["delta"]:
+            text = blocks.setdefault(data["contentBlockIndex"], {"text": ""})
+            text["text"] += data["delta"]["text"]
+        elif name == "contentBlockDelta" and "toolUse" in data["delta"]:
+            blocks[data["contentBlockIndex"]]["toolUse"]["input"] += data["delta"]["toolUse"]["input"]
+    assert (names[0], names[-2:], names.count("messageStart")) == ("messageStart", ["messageStop", "metadata"], 1)
+    for block in blocks.values():
+        if "toolUse" in block:
+            block["toolUse"]["input"] = json.loads(block["toolUse"]["input"])
+    return [blocks[at] for at in sorted(blocks)]
+
+
+@STREAMED
+def test_converse_is_signed_edited_and_recalls_are_answered_on_the_way(served: Upstream, is_streamed: bool) -> None:
+    client = runtime(served.url)
+    with closing(attach(client, "s", store=MemoryStore())):
+        blocks = converse(client, asked(), is_streamed)
+    assert [next(iter(block)) for block in blocks] == ["text", "toolUse"]
+    assert (blocks[0]["text"], blocks[1]["toolUse"]["input"]) == ("Let me look.", {"n": 7})
+    assert (served.refused, len(served.asked)) == ([], 2)
+    assert "get_artifact" in json.dumps(served.asked[0].body["toolConfig"])
+
+
+@STREAMED
+def test_converse_keeps_a_long_result_and_an_image_whole(served: Upstream, is_streamed: bool) -> None:
+    store, client = MemoryStore(), runtime(served.url)
+    picture = png(64, 48, 1, 40)
+    image = {"image": {"format": "png", "source": {"bytes": picture}}}
+    with closing(attach(client, "s", store=store)):
+        result = {"toolResult": {"toolUseId": "c1", "content": [{"text": LONG}, image]}}
+        converse(client, asked(result), is_streamed)
+    assert served.refused == []
+    assert len(served.asked[0].data) < len(LONG) / 2
+    assert base64.b64encode(picture) in served.asked[0].data, "boto3 took bytes, and base64 is what is sent"
+    [long] = Session("s", store=store).artifacts()
+    assert Session("s", store=store).recall_bytes(long.artifact_id) == LONG.encode()
+
+
+def test_what_is_not_changed_is_given_as_boto3_read_it(served: Upstream) -> None:
+    sealed: Json = {"reasoningContent": {"redactedContent": b"\0\1"}}
+    plain, attached = runtime(served.url), runtime(served.url)
+    served.model = lambda _: [Text("So."), Tool("work", {"n": 7})]
+    with closing(attach(attached, "s", store=MemoryStore())):
+        answers = [one.converse(modelId=MODEL, messages=asked(), toolConfig=CONFIG) for one in (plain, attached)]
+        streams = [
+            list(one.converse_stream(modelId=MODEL, messages=asked(), toolConfig=CONFIG)["stream"])
+            for one in (plain, attached)
+        ]
+    first, second = ({**answer, "ResponseMetadata": {}, "metrics": {}, "usage": {}} for answer in answers)
+    assert json.dumps(first).replace("call_1", "call_2") == json.dumps(second)
+    assert [next(iter(event)) for event in streams[0]] == [next(iter(event)) for event in streams[1]]
+    convert = _ConverseEvents()
+    event = Events().feed(convert.event_of({"contentBlockDelta": {"contentBlockIndex": 0, "delta": sealed}}) or b"")
+    assert convert.given_for(event[0]) == {"contentBlockDelta": {"contentBlockIndex": 0, "delta": sealed}}
+
+
+def test_a_refused_further_round_is_the_callers_error(served: Upstream) -> None:
+    script: list[Any] = [[OURS], Answer(status=429, body=b'{"message":"slow down"}', headers=THROTTLED)]
+    served.model = lambda _: script.pop(0)
+    client = runtime(served.url)
+    thrown = pytest.raises(client.exceptions.ThrottlingException, match="slow")
+    with closing(attach(client, "s", store=MemoryStore())), thrown:
+        converse(client, asked(), False)
+
+
+def test_hidden_rounds_are_put_back_into_the_next_call(served: Upstream) -> None:
+    client = runtime(served.url)
+    with closing(attach(client, "s", store=MemoryStore())):
+        blocks = converse(client, asked(), True)
+        result = {"toolResult": {"toolUseId": blocks[1]["toolUse"]["toolUseId"], "content": [{"json": {"a": 1}}]}}
+        grown = [*asked(), {"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
+        served.model = lambda _: [Tool("work", {"n": 8})]
+        converse(client, grown, True)
+    assert served.refused == []
+    sent = served.asked[-1].body["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "user", "assistant", "user"]
+    assert sent[1]["content"][1]["toolUse"]["name"] == "get_artifact"
 
 
 @STREAMED

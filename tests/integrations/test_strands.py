@@ -12,8 +12,10 @@ from keepwhole.testing.script import Tools, newest_result
 
 pytest.importorskip("strands", reason="Strands Agents is not installed; `make adapters` installs it")
 
+import boto3
 from strands import Agent, tool
 from strands.models import Model
+from strands.models.bedrock import BedrockModel
 
 from keepwhole.integrations.strands import KeepwholePlugin
 
@@ -101,3 +103,36 @@ def test_data_is_kept_as_json_and_an_image_stays_beside_it() -> None:
     result = harness.agent.messages[2]["content"][0]["toolResult"]
     assert result["content"][0] == {"json": {"log": LOG}}
     assert "image" in result["content"][1]
+
+
+def test_its_own_bedrock_model_speaks_through_an_attached_client() -> None:
+    from keepwhole.integrations.bedrock import attach
+    from tests.upstream.bedrock import ACCESS_KEY, REGION, SECRET_KEY
+    from tests.upstream.server import upstream
+    from tests.upstream.spelling import Json, Part, Text
+    from tests.upstream.spelling import Tool as Call
+
+    def play(body: Json) -> list[Part]:
+        told = json.dumps(body["messages"])
+        if "compiled unit" not in told:
+            return [Call("build", {"target": "a"})]
+        if "get_artifact" not in json.dumps([one for one in body["messages"] if one["role"] == "assistant"]):
+            return [Call("get_artifact", {"id": told.partition("[Artifact: ")[2].partition("]")[0], "lines": "501"})]
+        return [Text("Unit 500." if "00500 compiled unit 500" in told else "Nothing was read back.")]
+
+    @tool
+    def build(target: str) -> str:
+        """Build a target."""
+        return LOG
+
+    with upstream(play) as served:
+        keys = {"aws_access_key_id": ACCESS_KEY, "aws_secret_access_key": SECRET_KEY, "region_name": REGION}
+        model = BedrockModel(boto_session=boto3.Session(**keys), endpoint_url=served.url, streaming=True)
+        store = MemoryStore()
+        router = attach(model.client, "s", store=store)
+        answer = str(Agent(model=model, tools=[build], callback_handler=None)("go")).strip()
+        router.close()
+    assert served.refused == []
+    assert answer == "Unit 500."
+    assert len(served.asked) == 3, "two of the agent, one hidden"
+    assert recorded_results(keepwhole.session("s", store=store)) == [("build", LOG)]

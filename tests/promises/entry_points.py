@@ -18,12 +18,14 @@ PATHS = {
     "openai_chat": "/v1/chat/completions",
     "openai_responses": "/v1/responses",
     "gemini": "/v1beta/models/gemini-2.5-pro:generateContent",
+    "converse": "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse",
 }
 MODELS = {
     "anthropic": "claude-sonnet-4-5",
     "openai_chat": "gpt-4o",
     "openai_responses": "gpt-5",
     "gemini": "gemini-2.5-pro",
+    "converse": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
 }
 _IDS = re.compile(r"(?:art_\d+|trace)_\w{22}")
 
@@ -126,7 +128,7 @@ def _messages(dialect: str, call: ToolCall) -> list[dict[str, Any]]:
 def _request(dialect: str, call: ToolCall, *, with_tools: bool = False) -> bytes:
     key = talk.list_name(dialect)
     body = {"model": MODELS[dialect], "max_tokens": 1_000, key: _messages(dialect, call)}
-    tools = {"tools": [talk.tool_spec(dialect, call.tool)]} if with_tools else {}
+    tools = talk.tools_fields(dialect, [call.tool]) if with_tools else {}
     return json.dumps({**body, **tools}).encode()
 
 

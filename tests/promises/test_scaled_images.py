@@ -20,6 +20,7 @@ from keepwhole.conversation import scaled_images
 from keepwhole.policies.settings import CAREFUL, ImageSettings
 from keepwhole.store.protocol import Store, decision_of, result_of
 from tests.apps.proxy.screenshots import picture_part, step_messages, text_part
+from tests.promises.conversations import user_message
 from tests.promises.test_media import DIALECTS, EAGER, request, sent_messages
 from tests.upstream.complaint import complaint
 from tests.upstream.media_parts import without_wishes
@@ -45,7 +46,7 @@ def opened(store: Store, settings: Settings = PATIENT) -> Session:
 
 
 def conversation(dialect: Dialect, *pictures: bytes) -> list[Json]:
-    messages: list[Json] = [{"role": "user", "content": "Look."}]
+    messages: list[Json] = [user_message("Look.", dialect)]
     for number, data in enumerate(pictures):
         parts = [text_part(dialect, f"Look {number}."), picture_part(dialect, data)]
         messages += step_messages(dialect, f"c{number}", "look", {"at": number}, parts)
@@ -74,7 +75,7 @@ def test_only_the_bytes_of_the_large_image_change_and_its_original_is_kept(diale
         assert (size_of(smaller), same) == ((160, 100), small)
         assert len(smaller) < len(large)
         assert sent.replace(base64.b64encode(smaller), base64.b64encode(large)) == body
-        assert complaint(json.loads(sent)) == ""
+        assert complaint(json.loads(sent), dialect) == ""
         (edit,) = projection.edits
         assert (edit.rule, edit.tokens_after, edit.tokens_before) == ("scaled", 6 * 4, 23 * 15)
         account = projection.account
@@ -83,7 +84,7 @@ def test_only_the_bytes_of_the_large_image_change_and_its_original_is_kept(diale
         assert session.recall_bytes(edit.artifact_id) == large
         assert session.verify().findings == ()
         longer = session.view(request(dialect, conversation(dialect, large, small, photo(3))))
-        assert longer.startswith(sent.partition(b'], "tools"')[0])
+        assert longer.startswith(sent.partition(b'], "tool')[0])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -127,7 +128,7 @@ def test_a_smaller_image_ages_like_any_other_and_is_read_back_whole(dialect: Dia
             for count in range(len(pictures))
         ]
         for body in bodies:
-            assert complaint(json.loads(body)) == ""
+            assert complaint(json.loads(body), dialect) == ""
             assert all(max(size_of(data)) == 2 * EDGE for data in images_in(body))
         first = json.dumps(sent_messages(bodies[-1])[2])
         assert "image/png 640x400" in first, "the line tells what is read back"

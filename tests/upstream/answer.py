@@ -17,6 +17,7 @@ _KINDS = {429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
 
 
 _STATUSES = {429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}
+_EXCEPTIONS = {429: "ThrottlingException", 500: "InternalServerException", 503: "ServiceUnavailableException"}
 
 
 class Answer(NamedTuple):
@@ -46,6 +47,10 @@ def refusal(dialect: Dialect, status: int, message: str, code: str | None = None
     if dialect == "gemini":
         own = {"error": {"code": status, "message": message, "status": _STATUSES.get(status, "INVALID_ARGUMENT")}}
         return Answer(status=status, body=json.dumps(own).encode(), headers=(("content-type", "application/json"),))
+    if dialect == "converse":
+        kind = ("x-amzn-errortype", _EXCEPTIONS.get(status, "ValidationException"))
+        headers = (("content-type", "application/json"), kind)
+        return Answer(status=status, body=json.dumps({"message": message}).encode(), headers=headers)
     kind = _KINDS.get(status, "invalid_request_error")
     error: Json = {"type": kind, "message": message}
     body = {"type": "error", "error": error} if dialect == "anthropic" else {"error": {**error, "code": code}}
@@ -78,6 +83,8 @@ def _events(answer: Answer, dialect: Dialect, number: int, usage: Json | None) -
         yield event("", {"error": error})
     elif dialect == "gemini":
         yield event("", {"error": {"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}})
+    elif dialect == "converse":
+        yield event("error", {"message": "Overloaded"})
     elif dialect == "anthropic":
         yield event("error", {"type": "error", "error": error})
     else:

@@ -1,4 +1,4 @@
-"""Bedrock on loopback: who may ask, what it takes around a conversation of Anthropic's, and its frames.
+"""Bedrock on loopback: who may ask, what it takes around a conversation, and its frames.
 
 Owns: checking a signature and framing events, with nothing but the standard library.
 Must not know: HTTP, the rules of the conversation itself (`complaint`).
@@ -18,8 +18,9 @@ from tests.upstream.answer import Answer
 from tests.upstream.spelling import Json
 
 ACCESS_KEY, SECRET_KEY, REGION = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "us-east-1"
-BEARER = "bedrock-api-key"
-_PATH = re.compile(r"^/model/[^/]+/invoke(-with-response-stream)?$")
+BEARER = "ABSKQmVkcm9ja0FQSUtleS1leGFtcGxlLXdpdGhvdXQtYW55LXVzZQ=="
+_KIND = {":content-type": "application/json"}
+_PATH = re.compile(r"^/model/[^/]+/(?:invoke(?:-with-response-stream)?|converse(?:-stream)?)$")
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/(?P<scope>[^,]+), SignedHeaders=(?P<names>[^,]+), "
     r"Signature=(?P<signature>[0-9a-f]{64})"
@@ -33,13 +34,15 @@ def is_bedrock(path: str) -> bool:
 
 def streams(path: str) -> bool:
     """Whether the answer to a path comes in frames."""
-    return path.endswith("/invoke-with-response-stream")
+    return path.endswith(("/invoke-with-response-stream", "/converse-stream"))
 
 
 def bedrock_complaint(method: str, path: str, headers: Mapping[str, str], data: bytes) -> str:
     """What Bedrock would refuse; nothing if it would take it."""
     if not _PATH.match(path):
         return f"there is nothing at {path}"
+    if path.rpartition("/")[2].startswith("converse"):
+        return _wrong_sender(method, path, headers, data)
     body: Json = json.loads(data)
     if not re.fullmatch(r"(?:bedrock-)?\d{4}-\d\d-\d\d", body.get("anthropic_version", "")):
         return "anthropic_version: Field required"
@@ -78,12 +81,23 @@ def refusal(message: str) -> Answer:
     return Answer(status=400, body=json.dumps({"message": message}).encode(), headers=headers)
 
 
-def framed(events: Iterable[bytes]) -> Iterator[bytes]:
-    """Anthropic's events in Bedrock's frames, each with padding of its own."""
+def framed(events: Iterable[bytes], *, in_chunks: bool) -> Iterator[bytes]:
+    """Events in Bedrock's frames, each with padding of its own: Anthropic's in chunks, Converse's as they are."""
     for number, event in enumerate(events):
-        text = next(line for line in event.decode().split("\n") if line.startswith("data: "))[6:]
-        payload = json.dumps({"bytes": base64.b64encode(text.encode()).decode(), "p": "abcdefgh"[: number % 8]})
-        yield frame({":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}, payload)
+        head, _, text = event.decode().strip().rpartition("data: ")
+        name = head.partition("event: ")[2].strip()
+        padding = "abcdefgh"[: number % 8]
+        if "error" in (name, json.loads(text).get("type")):
+            yield frame(
+                {":exception-type": "throttlingException", **_KIND, ":message-type": "exception"},
+                '{"message":"Overloaded"}',
+            )
+        elif in_chunks:
+            chunk = {"bytes": base64.b64encode(text.encode()).decode(), "p": padding}
+            yield frame({":event-type": "chunk", **_KIND, ":message-type": "event"}, json.dumps(chunk))
+        else:
+            payload = json.dumps({**json.loads(text), "p": padding})
+            yield frame({":event-type": name, **_KIND, ":message-type": "event"}, payload)
 
 
 def frame(headers: Mapping[str, str], payload: str) -> bytes:

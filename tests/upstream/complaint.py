@@ -8,18 +8,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.upstream.converse_rules import converse_complaint
 from tests.upstream.gemini_rules import gemini_complaint
 from tests.upstream.pictures import wrong_picture
-from tests.upstream.spelling import Json, Thinking
+from tests.upstream.spelling import Dialect, Json, Thinking
 
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
-def complaint(body: Json) -> str:
+def complaint(body: Json, dialect: Dialect | None = None) -> str:
     """What a provider would refuse of a request; nothing if it would take it."""
     if "contents" in body:
         return gemini_complaint(body)
+    if dialect == "converse":
+        return converse_complaint(body)
     wrong = wrong_picture(body)
     if wrong:
         return wrong

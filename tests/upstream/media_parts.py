@@ -53,6 +53,9 @@ def media_part(dialect: Dialect, kind: MediaKind, seed: int) -> Json:
     """The part of a result that is this image or document."""
     made = make_media(kind, seed)
     is_image = kind not in ("document", "document by URL", "file")
+    if dialect == "converse":
+        own = {"source": {"bytes": _text(made)}, "format": made.media_type.partition("/")[2]}
+        return {"image": own} if is_image else {"document": {**own, "name": f"document {seed}"}}
     if dialect == "anthropic":
         return {"type": "image" if is_image else "document", "source": _source(made, kind)}
     url = f"data:{made.media_type};base64,{_text(made)}" if made.media_type else made.body.decode()
@@ -68,9 +71,12 @@ def media_part(dialect: Dialect, kind: MediaKind, seed: int) -> Json:
 
 
 def kinds_in(dialect: Dialect) -> tuple[MediaKind, ...]:
-    """The kinds that a dialect has in the parts of a result; Chat takes no document by its URL, Gemini has no parts."""
+    """The kinds that a dialect has in the parts of a result; Chat takes no document by its URL, Converse only bytes,
+    Gemini has no parts."""
     if dialect == "gemini":
         return ()
+    if dialect == "converse":
+        return KINDS[:5]
     return tuple(kind for kind in KINDS if dialect != "openai_chat" or kind != "document by URL")
 
 
@@ -78,7 +84,8 @@ def without_wishes(messages: list[Json]) -> list[Json]:
     """The messages without what is not on record of images and documents: the detail asked for, a file's name."""
 
     def plain(fields: Json) -> Json:
-        return {key: value for key, value in fields.items() if key not in ("detail", "filename")}
+        known = {key: value for key, value in fields.items() if key not in ("detail", "filename")}
+        return {key: value for key, value in known.items() if key != "name" or "source" not in fields}
 
     return json.loads(json.dumps(messages), object_hook=plain)
 

@@ -32,7 +32,9 @@ def pictures_in(value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         url = value.get("image_url", value.get("file_data", ""))
         url = url.get("url", "") if isinstance(url, dict) else url
-        if value.get("type") in ("image", "document"):
+        if (own := _block_of_converse(value)) is not None:
+            yield own
+        elif value.get("type") in ("image", "document"):
             source = value["source"]
             if source["type"] == "base64":
                 yield source["media_type"], source["data"]
@@ -42,6 +44,13 @@ def pictures_in(value: Any) -> Iterator[tuple[str, str]]:
             yield inline["mimeType"], inline["data"]
         else:
             yield from (found for part in value.values() for found in pictures_in(part))
+
+
+def _block_of_converse(value: Json) -> tuple[str, str] | None:
+    kind = next((kind for kind in ("image", "document") if isinstance(value.get(kind), dict)), None)
+    inside = value[kind] if kind else {}
+    data = inside.get("source", {}).get("bytes")
+    return None if data is None else (f"{'image' if kind == 'image' else 'application'}/{inside['format']}", data)
 
 
 def wrong_picture(body: Json) -> str:

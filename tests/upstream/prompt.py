@@ -36,6 +36,10 @@ def tokens_of(data: bytes) -> int:
 
 def blocks_of(body: Json) -> list[Block]:
     """Tools, system, messages: as every provider puts them together."""
+    if any(
+        "type" not in part for message in body.get("messages") or () for part in _parts(message.get("content") or [])
+    ):
+        return _of_converse(body)
     found = [_block("tool", tool) for tool in body.get("tools") or ()]
     for part in _parts(body.get("system") or body.get("instructions") or []):
         found.append(_block("system", part))
@@ -47,6 +51,23 @@ def blocks_of(body: Json) -> list[Block]:
     messages = body["messages"] if "messages" in body else _items(body["input"])
     for number, message in enumerate(messages):
         found += _message(f"{number} {choice if number == 0 else ''}", message)
+    return found
+
+
+def _of_converse(body: Json) -> list[Block]:
+    """The same of Converse, where a marker is a block of its own behind what is to be cached."""
+    placed = [("tool", part) for part in (body.get("toolConfig") or {}).get("tools", ())]
+    placed += [("system", part) for part in body.get("system") or ()]
+    choice = json.dumps([(body.get("toolConfig") or {}).get("toolChoice"), body.get("additionalModelRequestFields")])
+    for number, message in enumerate(body["messages"]):
+        place = f"{number} {choice if number == 0 else ''}{message['role']}"
+        placed += [(place, part) for part in message["content"]]
+    found: list[Block] = []
+    for place, part in placed:
+        if "cachePoint" in part:
+            found[-1] = found[-1]._replace(marker=part["cachePoint"])
+        else:
+            found.append(_block(place, part))
     return found
 
 

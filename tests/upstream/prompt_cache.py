@@ -172,6 +172,20 @@ class Breakpoints(_Till):
         return -1
 
 
+class CachePoints(Breakpoints):
+    """The same on Bedrock, told as Converse does."""
+
+    def usage(self, bill: Bill, made: int) -> Json:
+        """As Converse tells it."""
+        return {
+            "inputTokens": bill.plain,
+            "cacheReadInputTokens": bill.read,
+            "cacheWriteInputTokens": bill.written + bill.written_long,
+            "outputTokens": made,
+            "totalTokens": bill.tokens + made,
+        }
+
+
 class Prefixes(_Till):
     """OpenAI: the longest beginning that was sent before, in steps, under the same key."""
 

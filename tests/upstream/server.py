@@ -1,4 +1,4 @@
-"""A provider on loopback in three dialects: it bills, refuses what real ones refuse, and misbehaves as it is told.
+"""A provider on loopback in every dialect: it bills, refuses what real ones refuse, and misbehaves as it is told.
 
 Owns: the socket, what was asked, who left before the answer was there.
 Must not know: what a model decides; it asks a script or a function of the request.
@@ -52,7 +52,7 @@ class Upstream:
     """A provider while it is there. Read it from any thread."""
 
     def __init__(self, model: Model | Sequence[Line], till: Till | None) -> None:
-        self._model, self._till = model, till
+        self.model, self._till = model, till
         self._script = [] if callable(model) else list(model)
         self.port = 0
         self.asked: list[Asked] = []
@@ -107,7 +107,10 @@ class Upstream:
         self.answers += answer.status == 200
         pieces = written(answer, dialect, streamed, self.answers, usage)
         if is_framed and answer.body is None:
-            pieces, answer = bedrock.framed(pieces), answer._replace(headers=(*answer.headers, _FRAMED))
+            pieces, answer = (
+                bedrock.framed(pieces, in_chunks=dialect == "anthropic"),
+                answer._replace(headers=(*answer.headers, _FRAMED)),
+            )
         sending = _Sending(answer, reader, writer)
         return await (sending.stream(pieces) if streamed and answer.status == 200 else sending.whole(list(pieces)))
 
@@ -127,7 +130,7 @@ class Upstream:
         return Answer(status=404, body=b"{}", headers=kind)
 
     def _answer(self, asked: Asked, body: Json, dialect: Dialect) -> tuple[Answer, Json | None]:
-        wrong = self._wrong(asked, body)
+        wrong = self._wrong(asked, body, dialect)
         if wrong:
             self.refused.append(wrong)
             return bedrock.refusal(wrong) if bedrock.is_bedrock(asked.path) else refusal(dialect, 400, wrong), None
@@ -140,14 +143,14 @@ class Upstream:
         made = tokens_of(json.dumps(answer.said).encode())
         return answer, self._till.usage(bill, made) if self._till and bill else None
 
-    def _wrong(self, asked: Asked, body: Json) -> str:
+    def _wrong(self, asked: Asked, body: Json, dialect: Dialect) -> str:
         if bedrock.is_bedrock(asked.path):
-            return bedrock.bedrock_complaint(*asked) or complaint(body)
+            return bedrock.bedrock_complaint(*asked) or complaint(body, dialect)
         return cloud_complaint(asked.path, asked.headers, body) or complaint(body)
 
     def _next(self, body: Json, dialect: Dialect) -> Answer:
         try:
-            line = self._model if callable(self._model) else self._script.pop(0)
+            line = self.model if callable(self.model) else self._script.pop(0)
             said = line(body) if callable(line) else line
         except Exception as error:
             self.failed.append(error)

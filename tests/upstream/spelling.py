@@ -1,4 +1,4 @@
-"""How providers of four dialects spell answers, whole and streamed, in the shapes of the SDKs' own types.
+"""How providers of five dialects spell answers, whole and streamed, in the shapes of the SDKs' own types.
 
 Owns: the parts of an answer, and the bytes they become. Must not know: HTTP.
 """
@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
-Dialect: TypeAlias = Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
+Dialect: TypeAlias = Literal["anthropic", "openai_chat", "openai_responses", "gemini", "converse"]
 ENDS: dict[str, Dialect] = {
     "/messages": "anthropic",
     "/chat/completions": "openai_chat",
     "/responses": "openai_responses",
     ":generateContent": "gemini",
     ":streamGenerateContent": "gemini",
+    "/converse": "converse",
+    "/converse-stream": "converse",
     "/invoke": "anthropic",
     "/invoke-with-response-stream": "anthropic",
     ":rawPredict": "anthropic",
@@ -313,9 +315,56 @@ def _gemini_events(said: list[Part], number: int, usage: Json | None = None) -> 
     yield event("", {**whole, "candidates": [candidate]})
 
 
+def _converse_block(call_id: str, part: Part) -> Json:
+    if isinstance(part, Text):
+        return {"text": part.text}
+    if isinstance(part, Thinking):
+        return {"reasoningContent": {"reasoningText": {"text": part.thought, "signature": part.signature}}}
+    assert isinstance(part, Tool)
+    return {"toolUse": {"toolUseId": call_id, "name": part.name, "input": part.arguments}}
+
+
+def _converse(said: list[Part], number: int, usage: Json | None = None) -> Json:
+    content = [_converse_block(call_id, part) for call_id, part in _ids(said, number)]
+    return {
+        "metrics": {"latencyMs": 10 * number},
+        "output": {"message": {"content": content, "role": "assistant"}},
+        "stopReason": "tool_use" if any(isinstance(part, Tool) for part in said) else "end_turn",
+        "usage": usage or {"inputTokens": 100 * number, "outputTokens": 5, "totalTokens": 100 * number + 5},
+    }
+
+
+def _converse_events(said: list[Part], number: int, usage: Json | None = None) -> Iterator[bytes]:
+    """Each event with its name; a block of text or reasoning has no start."""
+    whole = _converse(said, number, usage)
+    yield event("messageStart", {"role": "assistant"})
+    for at, block in enumerate(whole["output"]["message"]["content"]):
+        start, deltas = _converse_deltas(block)
+        if start:
+            yield event("contentBlockStart", {"contentBlockIndex": at, "start": start})
+        for delta in deltas:
+            yield event("contentBlockDelta", {"contentBlockIndex": at, "delta": delta})
+        yield event("contentBlockStop", {"contentBlockIndex": at})
+    yield event("messageStop", {"stopReason": whole["stopReason"]})
+    yield event("metadata", {"metrics": whole["metrics"], "usage": whole["usage"]})
+
+
+def _converse_deltas(block: Json) -> tuple[Json | None, list[Json]]:
+    if "text" in block:
+        return None, [{"text": piece} for piece in (block["text"][:3], block["text"][3:])]
+    if "reasoningContent" in block:
+        own = block["reasoningContent"]["reasoningText"]
+        return None, [{"reasoningContent": {name: own[name]}} for name in ("text", "signature")]
+    call = block["toolUse"]
+    whole = json.dumps(call["input"])
+    start = {"toolUse": {"name": call["name"], "toolUseId": call["toolUseId"]}}
+    return start, [{"toolUse": {"input": piece}} for piece in (whole[:3], whole[3:])]
+
+
 SPELLINGS: dict[Dialect, Spelling] = {
     "anthropic": Spelling(_anthropic, _anthropic_events),
     "openai_chat": Spelling(_chat, _chat_events),
     "openai_responses": Spelling(_responses, _responses_events),
     "gemini": Spelling(_gemini, _gemini_events),
+    "converse": Spelling(_converse, _converse_events),
 }

@@ -15,7 +15,7 @@ def test_a_stream_says_what_the_whole_answer_says(dialect: str, part: Text | Too
     whole = answer_names(json.dumps(spelling.whole([part], 1, None)).encode(), is_stream=False)
     streamed = answer_names(b"".join(spelling.events([part], 1, None)), is_stream=True)
     assert whole == streamed
-    assert whole.id
+    assert whole.id or dialect == "converse", "answers of Converse have no id"
     assert whole.reasons
 
 

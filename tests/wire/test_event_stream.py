@@ -88,4 +88,4 @@ def test_headers_of_every_type_are_skipped_or_read() -> None:
 def test_bytes_that_are_no_frame_are_refused() -> None:
     with pytest.raises(BadFrame, match="prelude"):
         Frames().feed(b"data: {}\n\ndata: {}\n\n")
-    assert FramedStream.events_in(b"data: {}\n\n") == b"data: {}\n\n"
+    assert FramedStream().events_in(b"data: {}\n\n") == b"data: {}\n\n"

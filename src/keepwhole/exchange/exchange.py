@@ -435,9 +435,10 @@ class Exchange:
 
     def is_whole(self, data: bytes, is_stream: bool) -> bool:
         """Whether an answer that came to its end is all of it."""
-        return self.dialect.is_whole(self._as_events(data), is_stream)
+        return self.dialect.is_whole(self.as_events(data), is_stream)
 
-    def _as_events(self, data: bytes) -> bytes:
+    def as_events(self, data: bytes) -> bytes:
+        """An answer as it is read and recorded: what came in Amazon's frames as the events in them."""
         return data if self._frames is None else self._frames.events_in(data)
 
     def _needs_another_round(self, reply: Reply, names: tuple[object, object]) -> bool:
@@ -511,7 +512,7 @@ class Exchange:
         if status != 200 or self._endpoint.counts:
             return None
         number, self._finished = self._finished, self._finished + 1
-        data = self._as_events(data)
+        data = self.as_events(data)
         usage = self.dialect.usage_of(data, streamed=data.lstrip()[:1] != b"{")
         self._note_usage(number, usage)
         self._rounds_sent[min(number, len(self._rounds_sent) - 1)].learn(usage)

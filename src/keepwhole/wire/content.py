@@ -12,7 +12,7 @@ from keepwhole.canonical.message import Message, Path, ResultText, Role
 from keepwhole.models.media_tokens import FLAT_TOKENS, media_tokens
 from keepwhole.models.tokens import estimate
 from keepwhole.wire.fields import Json, Wire, fields_of, kind_of_part, parts_of, text_of
-from keepwhole.wire.media import glance, inline_data, read_media
+from keepwhole.wire.media import converse_media, glance, inline_data, read_media
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -28,8 +28,8 @@ _IMAGES = ("image", "image_url", "input_image", "image_file", "image_generation_
 _FILES = ("document", "file", "input_file", "input_audio", "audio", "video_url", "container_upload")
 _MEDIA = frozenset((*_IMAGES, *_FILES))
 _SEALED = ("data", "file_data", "signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "fingerprint")
-_SIGNED = ("thoughtSignature", "thought_signature")
-_MARKS = ("type", "id", "call_id", "tool_use_id", "file_id", "status", "caller", "cache_control")
+_SIGNED = ("thoughtSignature", "thought_signature", "redactedContent")
+_MARKS = ("type", "id", "call_id", "tool_use_id", "toolUseId", "file_id", "status", "caller", "cache_control")
 _OPAQUE = frozenset((*_SEALED, *_SIGNED, *_MARKS))
 """Keys whose values are no text for a model, or cannot be read."""
 _MOST_VALUES = 20_000
@@ -186,7 +186,7 @@ def size_of(value: object) -> int:
 
 def _sized(fields: Json, waiting: list[Any]) -> int:
     """The tokens of an image; for anything else 0, and the values that can be read are added to `waiting`."""
-    if kind_of_part(fields) not in _MEDIA and inline_data(fields) is None:
+    if kind_of_part(fields) not in _MEDIA and inline_data(fields) is None and converse_media(fields) is None:
         waiting += [value for key, value in fields.items() if key not in _OPAQUE]
         return 0
     source = fields_of(fields.get("source"))

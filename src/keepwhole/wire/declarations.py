@@ -30,7 +30,8 @@ class Declaration(NamedTuple):
 def declarations_in(fields: Json) -> list[Declaration]:
     """Return the tools in the fields of a request, in order."""
     names = dict.fromkeys(name for dialect in dialects.TABLE.dialects for name in dialect.tools_fields)
-    tools = [fields_of(tool) for name in names for tool in parts_of(fields.get(name))]
+    lists = (fields_of(fields.get(name)).get("tools") or fields.get(name) for name in names)
+    tools = [fields_of(tool) for each in lists for tool in parts_of(each) if "cachePoint" not in fields_of(tool)]
     return [_declaration(one) for tool in tools for one in _functions(tool) or (tool,)]
 
 
@@ -51,7 +52,7 @@ def server_of(tool: str) -> str:
 
 
 def _declaration(tool: Json) -> Declaration:
-    inner = fields_of(tool.get("function"))
+    inner = fields_of(tool.get("function") or tool.get("toolSpec") or tool.get("systemTool"))
     name = text_of(inner.get("name")) or next((found for key in _NAMES if (found := text_of(tool.get(key)))), "")
     server = name if kind_of_part(tool) == "mcp" else server_of(name)
     return Declaration(name, server, estimate(_as_json(tool)))

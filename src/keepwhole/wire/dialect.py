@@ -14,7 +14,8 @@ Every provider spells the same conversation in its own way. One call and its res
                       {"role": "tool", "tool_call_id": "c1", "content": "a.txt"}
     OpenAI Responses  {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"}
                       {"type": "function_call_output", "call_id": "c1", "output": "a.txt"}
-
+    Converse          {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "ls", "input": {}}}]}
+                      {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "a.txt"}]}}]}
     Gemini            {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}
                       {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "a.txt"}}}]}
 
@@ -52,6 +53,7 @@ from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Message, Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of
+from keepwhole.wire.event_stream import FrameKind
 from keepwhole.wire.pairs import FindLost, Repairs, as_dicts
 from keepwhole.wire.sse import Event
 from keepwhole.wire.tools import ToolCall, ToolSpec
@@ -83,8 +85,8 @@ class PathPattern(NamedTuple):
     kind: PathKind
     provider: Provider | None = None
     """Who answers these paths; None for the dialect's usual provider."""
-    is_framed: bool = False
-    """Whether a streamed answer comes in Amazon's frames (`event_stream`) in place of server-sent events."""
+    frames: FrameKind | None = None
+    """In which frames of Amazon's (`event_stream`) a streamed answer comes in place of server-sent events."""
 
 
 class Reply(NamedTuple):
@@ -168,7 +170,7 @@ class Dialect(ToolDialect, Protocol):
     provider: str
     """The provider whose usual endpoint speaks it: the name of the proxy's upstream."""
     upstream: str
-    """The provider's address."""
+    """The provider's address; empty where every customer has another one, which only the settings can name."""
     own_headers: tuple[str, ...]
     """Headers that only requests to this provider have."""
     paths: Mapping[str, PathKind]

@@ -13,8 +13,9 @@ from keepwhole.canonical.message import Message
 from keepwhole.errors import UsageError
 from keepwhole.wire.anthropic.dialect import ANTHROPIC
 from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
+from keepwhole.wire.converse.dialect import CONVERSE
 from keepwhole.wire.dialect import Dialect, PathKind, PathPattern, ToolDialect
-from keepwhole.wire.event_stream import FramedStream
+from keepwhole.wire.event_stream import FramedStream, FrameKind
 from keepwhole.wire.gemini.dialect import GEMINI
 from keepwhole.wire.mcp import MCP
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from keepwhole.wire.request_body import RequestBody  # which reads the names of fields from the table
 
 DIALECTS: tuple[Dialect, ...] = (
+    CONVERSE,
     ANTHROPIC,
     OPENAI_CHAT,
     OPENAI_RESPONSES,
@@ -49,12 +51,12 @@ class Endpoint(NamedTuple):
     """The model that the path names; None where the body does."""
     provider: str = ""
     """The upstream that answers it."""
-    is_framed: bool = False
-    """Whether a streamed answer comes in Amazon's frames."""
+    frames: FrameKind | None = None
+    """In which frames of Amazon's a streamed answer comes."""
 
     def new_frames(self) -> FramedStream | None:
         """What reads and writes the frames of one streamed answer; None where there are none."""
-        return FramedStream() if self.is_framed else None
+        return None if self.frames is None else FramedStream(self.frames)
 
     def model_of(self, request: "RequestBody") -> str:
         """The model that is asked, as the client calls it; empty where it does not say."""
@@ -79,15 +81,17 @@ class Table:
         """Paths that are recognized by a regular expression, in the order in which they are tried."""
         others = (one.provider for dialect in dialects for one in dialect.path_patterns if one.provider is not None)
         addresses = {name: address for name, address in others if address}
-        self.upstreams = {**addresses, **{dialect.provider: dialect.upstream for dialect in dialects}}
-        """The usual address of each provider."""
+        usual = {dialect.provider: dialect.upstream for dialect in dialects if dialect.upstream}
+        self.upstreams = {**addresses, **usual}
+        """The usual address of each provider that has one."""
         self.decoders = tuple(dialect.decode for dialect in dialects)
         self.messages_fields = {dialect.messages_field: dialect.takes_text for dialect in dialects}
         """The names that a list of messages has in requests, and whether it may be one text."""
         self.makes_ids = {dialect.messages_field: dialect for dialect in dialects if not dialect.needs_call_id}
         """The dialects whose calls and results may have no ids, by the name of their list of messages."""
-        self.prompt_fields = _union(dialect.prompt_fields for dialect in dialects)
-        """The fields beside the messages that a model reads."""
+        tools = _union(dialect.tools_fields for dialect in dialects)
+        self.prompt_fields = _union((tools, *(dialect.prompt_fields for dialect in dialects)))
+        """The fields beside the messages that a model reads; tools come first in every prompt."""
         self.answer_limit_fields = _union(dialect.answer_limit_fields for dialect in dialects)
         continued = _union((dialect.previous_answer_field, dialect.conversation_field) for dialect in dialects)
         self.continuation_fields = tuple(name for name in continued if name)
@@ -100,7 +104,7 @@ def _endpoint(dialect: Dialect, kind: PathKind, provider: str) -> Endpoint:
 
 def _pattern_endpoint(dialect: Dialect, one: PathPattern) -> Endpoint:
     provider = dialect.provider if one.provider is None else one.provider.name
-    return _endpoint(dialect, one.kind, provider)._replace(is_framed=one.is_framed)
+    return _endpoint(dialect, one.kind, provider)._replace(frames=one.frames)
 
 
 def _union(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

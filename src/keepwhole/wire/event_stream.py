@@ -14,7 +14,8 @@ and a header is a length (1), a name, a type (1) and a value. For a model of Ant
 has the payload `{"bytes": "<base64 of an event>", "p": "<padding>"}`, and the event is one that Anthropic itself would
 stream. So an answer is read as Anthropic's: `FramedStream.decode` gives each frame as one server-sent event, and
 `encode` puts events back into frames. An event that nobody changed goes back in the very frame that it came in; a new
-one gets a new frame.
+one gets a new frame. ConverseStream has no chunks: the frame's own event type is the name of the event, and its payload
+is the data.
 
 Invariants: frames with a wrong checksum or length are never taken for events: from there on all bytes pass as they
 came, and the client's own reader refuses them; a frame that is cut stays held until the rest of it is there.
@@ -26,11 +27,13 @@ import json
 import struct
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole.wire.fields import fields_of
 from keepwhole.wire.sse import Event, Events
 
+FrameKind: TypeAlias = Literal["chunks", "events"]
+"""Whether a frame has an event of another provider in a chunk, or is an event itself."""
 _PRELUDE = struct.Struct(">III")
 _CRC = struct.Struct(">I")
 _LENGTH = struct.Struct(">H")
@@ -39,14 +42,14 @@ _LARGEST = 24 * 1024 * 1024
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header's value by its type, for types of a fixed size."""
 _BYTES, _TEXT = 6, 7
-_CHUNK = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
+_EVENT = {":content-type": "application/json", ":message-type": "event"}
 _FAILED = {
     ":exception-type": "modelStreamErrorException",
     ":content-type": "application/json",
     ":message-type": "exception",
 }
 _OTHER = "aws"
-"""The name of an event that is no chunk; no dialect knows it, so it passes."""
+"""The name of an event that no dialect knows, so it passes: an exception, or what is no chunk among chunks."""
 
 
 class BadFrame(ValueError):
@@ -148,7 +151,8 @@ def _write_header(name: bytes, value: bytes) -> bytes:
 class FramedStream:
     """One streamed answer: frames in and events out, events in and frames out."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: FrameKind = "chunks") -> None:
+        self._kind: FrameKind = kind
         self._frames = Frames()
         self._came_in: dict[bytes, deque[bytes]] = {}
         """The frames of the events that were handed out and not put back yet, by the event's bytes."""
@@ -175,13 +179,12 @@ class FramedStream:
         """What came after the last whole frame."""
         return self._frames.rest()
 
-    @staticmethod
-    def events_in(data: bytes) -> bytes:
+    def events_in(self, data: bytes) -> bytes:
         """All whole frames of an answer as events, up to the first that is damaged; an error that is JSON stays."""
-        return FramedStream().decode(data) if data[:1] == b"\0" else data
+        return FramedStream(self._kind).decode(data) if data[:1] == b"\0" else data
 
     def _hand_out(self, frame: Frame) -> bytes:
-        event = event_of(frame)
+        event = event_of(frame) if self._kind == "chunks" else written_event(_name_of(frame), frame.payload)
         self._came_in.setdefault(event, deque()).append(frame.raw)
         return event
 
@@ -192,7 +195,16 @@ class FramedStream:
         if event.name == "error":
             error = fields_of(event.data().get("error"))
             return write_frame(_FAILED, json.dumps({"message": str(error.get("message"))}).encode())
-        return write_frame(_CHUNK, json.dumps({"bytes": base64.b64encode(event.text.encode()).decode()}).encode())
+        if self._kind == "events":
+            return write_frame({":event-type": event.name, **_EVENT}, event.text.encode())
+        chunk = json.dumps({"bytes": base64.b64encode(event.text.encode()).decode()})
+        return write_frame({":event-type": "chunk", **_EVENT}, chunk.encode())
+
+
+def _name_of(frame: Frame) -> str:
+    name = frame.headers.get(":event-type", "")
+    is_event = frame.headers.get(":message-type") == "event" and name.isalnum()
+    return name if is_event else _OTHER
 
 
 def event_of(frame: Frame) -> bytes:
@@ -202,7 +214,7 @@ def event_of(frame: Frame) -> bytes:
             return chunk_event(base64.b64decode(fields_of(json.loads(frame.payload))["bytes"], validate=True))
         except (ValueError, KeyError, TypeError, RecursionError):
             pass  # it passes like any other frame
-    return _written(_OTHER, frame.payload)
+    return written_event(_OTHER, frame.payload)
 
 
 def chunk_event(inner: bytes) -> bytes:
@@ -211,10 +223,11 @@ def chunk_event(inner: bytes) -> bytes:
     >>> chunk_event(b'{"type":"ping"}')
     b'event: ping\\ndata: {"type":"ping"}\\n\\n'
     """
-    return _written(str(fields_of(json.loads(inner)).get("type", _OTHER)), inner)
+    return written_event(str(fields_of(json.loads(inner)).get("type", _OTHER)), inner)
 
 
-def _written(name: str, data: bytes) -> bytes:
+def written_event(name: str, data: bytes) -> bytes:
+    """A server-sent event with these bytes as its data."""
     lines = b"".join(b"data: %s\n" % line for line in data.splitlines() or [b""])
     return b"event: %s\n%s\n" % (name.encode(), lines)
 

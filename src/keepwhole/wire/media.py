@@ -13,6 +13,8 @@ Must not know: which message a part is in, what becomes of it. Nothing here rais
     MCP         {"type": "image", "data": "iVBOR…", "mimeType": "image/png"}, `audio` alike
                 {"type": "resource", "resource": {"uri": "…", "mimeType": "application/pdf", "blob": "JVBER…"}}
     Gemini      {"inlineData": {"mimeType": "image/png", "data": "iVBOR…"}}, or `fileData` with a `fileUri`
+    Converse    {"image": {"format": "png", "source": {"bytes": "iVBOR…"}}}, or an `s3Location`;
+                `document` and `audio` alike
     LangChain   {"type": "image", "base64": "iVBOR…", "mime_type": "image/png"}, or a `url`, or a `file_id`;
                 `file` and `audio` alike
 
@@ -39,6 +41,7 @@ _UNKNOWN: dict[MediaKind, str] = {"image": "image/unknown", "audio": "audio/unkn
 _TEXT_KINDS = {"input_image": "input_text", "input_file": "input_text"}
 """The type of the text part that may take its place, where it is not `text`."""
 _INLINE = ("inlineData", "inline_data", "fileData", "file_data")
+_CONVERSE: tuple[MediaKind, ...] = ("image", "document", "audio")
 _MARKER = "cache_control"
 IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 """The images that all providers take."""
@@ -69,11 +72,25 @@ def inline_data(part: Json) -> tuple[str, Json] | None:
     return None
 
 
+def converse_media(part: Json) -> tuple[MediaKind, Json] | None:
+    """The media of a block of Converse, with their kind; None for any other part, and for a document of texts."""
+    for kind in _CONVERSE:
+        inside = fields_of(part.get(kind))
+        source = fields_of(inside.get("source"))
+        if "bytes" in source or "s3Location" in source:
+            return kind, inside
+    return None
+
+
 def _kind_of(part: Json) -> MediaKind | None:
     kind = _KINDS.get(kind_of_part(part))
-    found = inline_data(part) if kind is None and "type" not in part else None
-    if found is None:
+    if kind is not None or "type" in part:
         return kind
+    if (own := converse_media(part)) is not None:
+        return own[0]
+    found = inline_data(part)
+    if found is None:
+        return None
     first = _declared(found[1]).partition("/")[0]
     return "image" if first == "image" else "audio" if first == "audio" else "document"
 
@@ -135,6 +152,8 @@ def _content(part: Json) -> _Content:
         return _of_source(source)
     if (found := inline_data(part)) is not None and "type" not in part:
         return _of_inline(*found)
+    if (own := converse_media(part)) is not None and "type" not in part:
+        return _of_block(*own)
     inside = ((fields_of(part.get(name)), (name,)) for name in ("image_url", "input_audio", "file", "resource"))
     inner, path = next(((fields, at) for fields, at in inside if fields), (part, ()))
     detail = text_of(inner.get("detail"))
@@ -166,6 +185,15 @@ def _of_inline(name: str, inner: Json) -> _Content:
     """Gemini's `inlineData` and `fileData`; an object of its SDK has bytes in place of base64, and is not read."""
     place, _ = _first_text(inner, ("fileUri", "file_uri"))
     return _Content(text_of(inner.get("data")), _declared(inner), url=place, at=(name, "data"))
+
+
+def _of_block(kind: MediaKind, inner: Json) -> _Content:
+    """Converse's sources; an object of its SDK has bytes in place of base64, and is not read."""
+    source = fields_of(inner.get("source"))
+    place = text_of(fields_of(source.get("s3Location")).get("uri"))
+    name = text_of(inner.get("format"))
+    declared = f"{kind}/{name}" if kind != "document" and name.isalnum() else PDF if name == "pdf" else ""
+    return _Content(text_of(source.get("bytes")), declared, url=place, at=(kind, "source", "bytes"))
 
 
 def _audio_type(inner: Json) -> str:

@@ -25,7 +25,7 @@ _EXPLICIT = ("tool_choice", "thinking")
 """Fields that change the prompt from its beginning on where it is cached at breakpoints."""
 _TEXT = frozenset(("type", "text", NAME))
 _BRANCHES = 8
-_BYTES = ("base64", '"file_data"', '"input_audio"', '"inlineData"', '"inline_data"')
+_BYTES = ("base64", '"file_data"', '"input_audio"', '"inlineData"', '"inline_data"', '"bytes"')
 _SHORT = 1_000
 """Characters of a message that has no image in it worth counting."""
 
@@ -90,12 +90,18 @@ def _elements(request: RequestBody, texts: list[str], before: list[_Element]) ->
         if at < len(before) and before[at].text == text:
             yield before[at]
         elif at == 0:
-            blocks = len(parts_of(request.fields.get("tools"))) + max(1, len(parts_of(request.fields.get("system"))))
-            yield _element(text, text, blocks, None)
+            yield _element(text, text, _blocks_in_front(request), None)
         else:
             message = request.messages[at - 1] if request.messages else None
             content = fields_of(message).get("content")
             yield _element(text, _plain(text, content), max(1, len(parts_of(content))), message)
+
+
+def _blocks_in_front(request: RequestBody) -> int:
+    """The tools, and the blocks of the system prompt."""
+    fields = request.fields
+    tools = fields.get("tools") or fields_of(fields.get("toolConfig")).get("tools")
+    return len(parts_of(tools)) + max(1, len(parts_of(fields.get("system"))))
 
 
 def _element(text: str, seen: str, blocks: int, message: Any) -> _Element:

@@ -45,6 +45,8 @@ def screenshot(number: int, weight: int = 600) -> bytes:
 def picture_part(dialect: Dialect, data: bytes) -> Json:
     """An image in a result."""
     text = base64.b64encode(data).decode()
+    if dialect == "converse":
+        return {"image": {"format": "png", "source": {"bytes": text}}}
     if dialect == "anthropic":
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": text}}
     url = f"data:image/png;base64,{text}"
@@ -55,11 +57,17 @@ def picture_part(dialect: Dialect, data: bytes) -> Json:
 
 def text_part(dialect: Dialect, text: str) -> Json:
     """Words in a result."""
+    if dialect == "converse":
+        return {"text": text}
     return {"type": "input_text" if dialect == "openai_responses" else "text", "text": text}
 
 
 def step_messages(dialect: Dialect, call_id: str, tool: str, arguments: Json, parts: list[Json]) -> list[Json]:
     """A call, and a result of these parts."""
+    if dialect == "converse":
+        call = {"toolUse": {"toolUseId": call_id, "name": tool, "input": arguments}}
+        result = {"toolResult": {"toolUseId": call_id, "content": parts}}
+        return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     if dialect == "anthropic":
         use = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
         done = {"type": "tool_result", "tool_use_id": call_id, "content": parts}

@@ -47,6 +47,8 @@ class ProxiedRequest:
         self.trace = trace
         """The headers that name the trace of this request."""
         self._mask: CredentialMask | None = None
+        self.upstream = ""
+        """The name of the upstream that was asked."""
         self.exchange: Exchange | None = None
         self.status = 0
         self.outcome = "passed"
@@ -143,7 +145,7 @@ class ProxiedRequest:
             data = answer.read()
             outcome = _outcome(exchange, answer, data)
             usage = exchange.learn_bill(answer.status, data, outcome == "complete")
-            recorded = self.hide(data, answer.is_stream)
+            recorded = self.hide(exchange.as_events(data), answer.is_stream)
             exchange.record(answer.number, answer.status, recorded, outcome, usage, answer.took, answer.limits)
             self.outcome, self.usage, self.last_answer = outcome, usage, (recorded, answer.is_stream)
             expected = exchange.expected

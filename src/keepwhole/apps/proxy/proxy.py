@@ -146,6 +146,7 @@ class Proxy:
             name, path = setup.upstreams.target(target, request.headers)
         except UnknownUpstream as error:
             return _refuse(proxied, 400, str(error))
+        proxied.upstream = name
         relay = Relay(
             self._client, request, setup.upstreams.url(name, path), setup.upstreams.network_proxy(name), proxied
         )

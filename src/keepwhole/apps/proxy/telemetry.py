@@ -143,11 +143,12 @@ def _write_span(tracer: Any, proxied: ProxiedRequest) -> None:
 
 
 def _recall_attributes(recall: AnsweredRecall) -> Mapping[str, str]:
+    named = {"gen_ai.tool.call.id": recall.call_id} if recall.call_id else {}
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": recall.tool,
-        "gen_ai.tool.call.id": recall.call_id,
         "gen_ai.tool.type": "function",
+        **named,
     }
 
 
@@ -158,7 +159,7 @@ def attributes(proxied: ProxiedRequest) -> Mapping[str, Fact]:
     account = exchange.account.as_sent
     facts: dict[str, Fact] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDERS.get(exchange.dialect.provider, exchange.dialect.provider),
+        "gen_ai.provider.name": _PROVIDERS.get(proxied.upstream, proxied.upstream),
         "gen_ai.request.model": exchange.model,
         "keepwhole.policies.policy": account.policy,
         "keepwhole.tokens.whole": account.tokens_whole,

@@ -74,7 +74,7 @@ class AnthropicDialect(Dialect):
         PathPattern(re.compile(rf"{_VERTEX_MODELS}/count-tokens:rawPredict$"), "count", _VERTEX),
         PathPattern(re.compile(rf"{_VERTEX_MODELS}/(?P<model>[^/:]+):(?:raw|streamRaw)Predict$"), "turn", _VERTEX),
         PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke$"), "turn", _BEDROCK),
-        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke-with-response-stream$"), "turn", _BEDROCK, is_framed=True),
+        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke-with-response-stream$"), "turn", _BEDROCK, "chunks"),
     )
     messages_field = "messages"
     takes_text = False
