@@ -26,7 +26,8 @@ def atoms(text: str) -> dict[str, None]:
     >>> list(atoms("open src/app.py, then parseArgs at line 12345."))
     ['src/app.py', 'parseArgs', '12345']
     """
-    return dict.fromkeys(atom for found in _ATOM.findall(text) if is_atom(atom := found.rstrip(_TRAILING)))
+    different = dict.fromkeys(_ATOM.findall(text))  # most come again and again
+    return dict.fromkeys(atom for found in different if is_atom(atom := found.rstrip(_TRAILING)))
 
 
 def is_atom(text: str) -> bool:
