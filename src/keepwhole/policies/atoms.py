@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
-_ATOM = re.compile(r"[A-Za-z0-9_$@#][A-Za-z0-9_$@#.\-/:+%]*")
+_ATOM_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$@#.-/:+%"
+_BETWEEN_ATOMS = bytes(byte if byte in _ATOM_BYTES else 32 for byte in range(256))
+"""Every byte that is in no atom becomes a space."""
 _RARE = re.compile(r"[0-9_/.\-@#]|.[A-Z]")
 _SEPARATORS = re.compile(r"[/:=@,+]")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
@@ -26,8 +28,10 @@ def atoms(text: str) -> dict[str, None]:
     >>> list(atoms("open src/app.py, then parseArgs at line 12345."))
     ['src/app.py', 'parseArgs', '12345']
     """
-    different = dict.fromkeys(_ATOM.findall(text))  # most come again and again
-    return dict.fromkeys(atom for found in different if is_atom(atom := found.rstrip(_TRAILING)))
+    # Bytes are a third of the time of a pattern over the text, and most words come again and again.
+    different = dict.fromkeys(text.encode("utf-8", "replace").translate(_BETWEEN_ATOMS).split())
+    found = (word.decode("ascii").strip(_TRAILING) for word in different)
+    return dict.fromkeys(atom for atom in found if is_atom(atom))
 
 
 def is_atom(text: str) -> bool:
