@@ -88,7 +88,7 @@ class ResultUses:
         self._undo.append([])
         said = [message.said, *(argument_text(call.arguments) for call in message.calls)]
         self._say("\n".join(said), turn)
-        for call in message.calls:
+        for call in message.calls if self._reads else ():
             self._write(call)
         for item in items:
             self._arrive(item, turn)
