@@ -16,7 +16,8 @@ class Value:
     fields: ClassVar[tuple[str, ...]] = ()
     _names: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
-    _values: "ClassVar[Callable[[Value], tuple[Any, ...]]]" = staticmethod(lambda _: ())
+    _values: ClassVar[Callable[[Any], tuple[Any, ...]]]
+    """Gets the values of all fields, in order."""
 
     def __init_subclass__(cls) -> None:
         own = cls.__annotations__
@@ -24,7 +25,7 @@ class Value:
         cls._names = frozenset(cls.fields)
         cls._required = frozenset(name for name in cls.fields if not hasattr(cls, name))
         # A getter of one name returns no tuple. Measured: a fifth of the time of a loop over `getattr`.
-        cls._values = staticmethod(attrgetter(*cls.fields) if len(cls.fields) > 1 else cls._single)
+        cls._values = attrgetter(*cls.fields) if len(cls.fields) > 1 else _values_one_by_one
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         values = self.__dict__
@@ -34,9 +35,6 @@ class Value:
         if len(values) != len(args) + len(kwargs) or not self._required <= values.keys() <= self._names:
             self._refuse_fields(len(args) + len(kwargs))
         self._check()
-
-    def _single(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.fields)
 
     def _refuse_fields(self, given: int) -> None:
         """Raise the `TypeError` for fields that are missing, unknown or given twice."""
@@ -58,10 +56,14 @@ class Value:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Value) and type(other) is type(self) and self._values(self) == other._values(other)
+        return (
+            isinstance(other, Value)
+            and type(other) is type(self)
+            and type(self)._values(self) == type(self)._values(other)
+        )
 
     def __hash__(self) -> int:
-        return hash((type(self), *self._values(self)))
+        return hash((type(self), *type(self)._values(self)))
 
     def __repr__(self) -> str:
         written = ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items())
@@ -69,7 +71,7 @@ class Value:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, in order."""
-        return dict(zip(self.fields, self._values(self), strict=True))
+        return dict(zip(self.fields, type(self)._values(self), strict=True))
 
     def is_given(self, name: str) -> bool:
         """Return whether a field was given, to this value or to one that it was made from, rather than defaulted."""
@@ -79,3 +81,7 @@ class Value:
         """Return the same value with some fields changed; a field that nobody has given stays so."""
         given = {name: value for name, value in self.__dict__.items() if name in self._names}
         return type(self)(**{**given, **changes})
+
+
+def _values_one_by_one(value: Value) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in value.fields)

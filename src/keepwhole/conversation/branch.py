@@ -67,6 +67,10 @@ class Branch:
 
     _places: tuple[RecordedSummary, SummaryPlaces] | None = None
     """Where the summary goes, once that was found out."""
+    _is_blind = False
+    """Whether results were met while the record could not be read."""
+    _waits = False
+    """Whether new results are sent whole before they are recorded; `settle` records them."""
     restored: Collection[int] = ()
     """Numbers of the results that this view shows whole once more."""
 
@@ -98,10 +102,6 @@ class Branch:
         """Numbers of the results that are sent otherwise from this view on."""
         self._decisions_read = 0
         """How many decisions of the journal were applied."""
-        self._is_blind = False
-        """Whether results were met while the record could not be read."""
-        self._waits = False
-        """Whether new results are sent whole before they are recorded; `settle` records them."""
         self._sent_whole: set[tuple[str, int]] = set()
         """Results that were sent whole and are not on record, by their call and a hash of their text."""
         self._pairs = PairCheck()

@@ -65,7 +65,7 @@ class LostResultCheck:
         start = dialect.start_of_turn(messages, min(shared, self._upto))
         finder = _Finder(messages, journal, _is_blank, continues)
         new = messages[start:] if start else messages
-        found = dialect.put_back(new, finder.find)
+        found = dialect.understand_and_put_back(new, finder.find)
         self._unknown |= finder.unknown
         self._upto = 0 if found is None or finder.has_failed else start + len(found)
         return messages if found is None or found is new else [*messages[:start], *found]
@@ -88,7 +88,7 @@ def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
         return is_blank(text) or (bool(journal.results_of_call(call_id)) and journal.is_foreign_cut(call_id, text))
 
     finder = _Finder(messages, journal, is_lost, continues=False)
-    messages = (dialect_of(messages) or DEFAULT).put_back(messages, finder.find) or messages
+    messages = (dialect_of(messages) or DEFAULT).put_back(messages, finder.find)
     decoded = [decode_message(message) for message in messages]
     texts = [(index, returned) for index, message in enumerate(decoded) for returned in message.returned]
     matches = journal.match_all([returned.identity for _, returned in texts])

@@ -377,9 +377,13 @@ class Dialect(ToolDialect, Protocol):
         """A message among the first `length` from which on lost results are found without those before it."""
         return 0
 
-    def put_back(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire] | None:
-        """The messages with lost results put back; the same object where there are none, None for messages that are
-        not understood."""
+    def put_back(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
+        """The messages with lost results put back; the same object where there are none, or they are not understood."""
+        found = self.understand_and_put_back(messages, find)
+        return messages if found is None else found
+
+    def understand_and_put_back(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire] | None:
+        """The same; None for messages that are not understood."""
         try:
             return self.with_lost_results(messages, find)
         except (AttributeError, KeyError, TypeError):
