@@ -22,7 +22,7 @@ AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31 \
   @playwright/mcp@0.0.83
 
-.PHONY: docs site serve-site run demo replay test coverage mutants mutants-sample quick check bench torture browser browser-ready adapters clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
+.PHONY: docs site serve-site run demo replay test coverage mutants mutants-sample quick check bench bench-check torture browser browser-ready adapters clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -80,6 +80,10 @@ serve-site: .venvs/site/made  ## the same while you write
 
 bench: .venv/dev  ## the figures of docs/reference/figures.md
 	$(BIN)/python -m bench
+
+# All suites take half an hour; `make bench-check SUITES="view keep"` runs two.
+bench-check: .venv/dev  ## today's ratios against the committed ones; fails where one is beyond its spread
+	$(BIN)/python -m bench $(SUITES) --check
 
 torture: .venv/dev  ## long fault injection: kills, power cuts, full disks, damaged files, hostile input
 	$(BIN)/python -m pytest -m torture --durations=10

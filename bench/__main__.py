@@ -1,4 +1,7 @@
-"""`python -m bench [NAME …]`: runs the benchmarks and prints a table; always exits with 0, since it does not test."""
+"""`python -m bench [NAME …]`: runs the benchmarks and prints a table.
+
+It exits with 0, since it does not test; with `--check` it exits with 1 where a ratio is worse than the committed one.
+"""
 
 import argparse
 import json
@@ -26,6 +29,7 @@ from bench.ranges import ranges
 from bench.recall import recall
 from bench.select import select
 from bench.start import start
+from bench.support.committed import FIGURES, committed_ratios, compare, compared
 from bench.support.row import Row, markdown_table, text_table
 from bench.support.setup import Setup, say
 from bench.truncate import truncate
@@ -62,7 +66,7 @@ LONG: dict[str, Callable[[Setup], list[Row]]] = {"postgres-scale": postgres_scal
 _NAMES = ", ".join((*BENCHMARKS, *LONG))
 
 
-def main() -> None:
+def main() -> int:
     args = _arguments()
     where = os.path.abspath(args.json) if args.json else None
     folder = tempfile.mkdtemp(prefix="keepwhole-bench-", dir=args.folder)
@@ -80,6 +84,18 @@ def main() -> None:
         with open(where, "w", encoding="utf-8") as file:
             found = {name: [asdict(row) for row in of] for name, of in results.items()}
             json.dump({"machine": about, "results": found}, file, ensure_ascii=False, indent=1)
+    return _check(rows, is_all=not args.names and not args.quick) if args.check else 0
+
+
+def _check(rows: list[Row], *, is_all: bool) -> int:
+    """Print which ratios are worse than committed; return the exit code."""
+    with open(FIGURES, encoding="utf-8") as file:
+        committed = committed_ratios(file.read())
+    worse = compare(committed, rows, is_all=is_all)
+    print(f"\n{compared(committed, rows)} ratios compared with {FIGURES}: {len(worse)} are worse.")
+    for line in worse:
+        print(f"- {line}")
+    return 1 if worse else 0
 
 
 def _arguments() -> argparse.Namespace:
@@ -91,6 +107,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="suites to run (default: all but the long ones)")
     parser.add_argument("--quick", action="store_true", help="small texts and three rounds: a look, not a figure")
+    parser.add_argument(
+        "--check", action="store_true", help="exit with 1 where a ratio is worse than the committed one"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE too")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument(
@@ -146,4 +165,4 @@ def _load() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

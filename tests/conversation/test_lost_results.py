@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from typing import Any
 
 import pytest
@@ -115,6 +116,41 @@ def test_lost_results_go_on_being_restored_as_the_conversation_grows(dialect: st
     assert after[: len(before)] == before
     assert after == session.view(longer)
     assert NO_RESULT not in json.dumps(after)
+
+
+@every_dialect
+def test_a_missing_result_is_put_back_once_another_process_has_recorded_it(dialect: str) -> None:
+    store = MemoryStore()
+    session = Session("s", store=store)
+    messages = conversation(dialect, ("c1",), ("c2",), ("c3",))
+    without = lose(messages, "c1", "dropped")
+    for _ in range(2):
+        assert NO_RESULT in json.dumps(session.view(without))
+    Session("s", store=store).keep("bash", {"command": "make c1"}, text_of("c1", 900), call_id="c1")
+    assert result_texts(dialect, session.view(without))[0] == ("c1", text_of("c1", 900))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@every_dialect
+def test_a_process_that_saw_the_conversation_grow_sends_what_a_new_one_sends(dialect: str, seed: int) -> None:
+    draw, store = random.Random(f"{dialect} {seed}"), MemoryStore()
+    session = Session("s", store=store)
+    steps: list[tuple[str, ...]] = []
+    lost: dict[str, Any] = {}
+    for number in range(25):
+        if steps and draw.random() < 0.2:  # a fork; what comes then has the ids of what was there
+            del steps[draw.randrange(len(steps)) :]
+        steps.append(tuple(f"c{len(steps)}_{at}" for at in range(draw.choice((1, 1, 2)))))
+        every = [call_id for step in steps for call_id in step]
+        if draw.random() < 0.5:
+            lost[draw.choice(every)] = draw.choice(("dropped", ""))
+        elif lost and draw.random() < 0.5:
+            lost.pop(draw.choice(list(lost)))
+        messages = conversation(dialect, *steps)
+        for call_id, loss in lost.items():
+            messages = lose(messages, call_id, loss) if call_id in every else messages
+        anew = Session("s", store=store)
+        assert session.view(messages, policy="everything") == anew.view(messages, policy="everything"), number
 
 
 @every_dialect

@@ -107,6 +107,23 @@ def test_messages_that_were_taken_back_leave_nothing_behind(
     assert [vars_of(use) for use in made.uses.of] == [vars_of(use) for use in uses(*made.messages)]
 
 
+@given(messages, st.integers(0, 12), messages)
+def test_what_is_known_from_a_result_on_is_what_is_known_of_it_among_all(
+    steps: list[list[Message]], start: int, more: list[list[Message]]
+) -> None:
+    made = Transcript()
+    for step in steps:
+        made.extend(step)
+    for after in ([], more):
+        for message in (message for step in after for message in step):
+            made.extend([message])
+            made.uses_from(start)
+        all_of_them = uses(*made.messages)
+        found = made.uses_from(start).of
+        assert [vars_of(use) for use in found[start:]] == [vars_of(use) for use in all_of_them[start:]]
+    assert [vars_of(use) for use in made.uses.of] == [vars_of(use) for use in all_of_them]
+
+
 def test_what_the_newest_messages_changed_is_taken_back_without_counting_all_again() -> None:
     made = Transcript()
     made.extend([*called(0, "{}", "order_17 cust_9"), *called(1, "{}", "order_17 item_4")])

@@ -24,6 +24,7 @@ OWN_TOOLS = "keepwhole_"
 """How the names of the tools begin under which Keepwhole records its own notes."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_decode = json.JSONDecoder().decode
 
 
 class Result(Value):
@@ -218,7 +219,7 @@ def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, Body
     Raises `Damaged` for anything else: header bytes come from disk.
     """
     try:
-        fields = cast("dict[str, Any]", json.loads(raw))
+        fields = cast("dict[str, Any]", _decode(raw.decode("ascii")))
         kind = KINDS[fields.pop("kind")]
         size, chars, lines, eol, encoding, index = fields.pop("body")
         fields.pop("v")

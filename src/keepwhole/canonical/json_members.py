@@ -129,6 +129,8 @@ class LargeContainer(Sequence[Member]):
         """How many members there are before each part."""
         self._count = 0
         self._read: dict[int, list[Member]] = {}
+        self._first, self._part = 0, list[Member]()
+        """The part that was asked for last, and the number of its first member."""
         self._split(skip_space(text, start + 1), stop - 1)
 
     def _split(self, at: int, last: int) -> None:
@@ -199,6 +201,8 @@ class LargeContainer(Sequence[Member]):
     def __getitem__(self, at: slice) -> list[Member]: ...
     def __getitem__(self, at: int | slice) -> Member | list[Member]:
         """Member `at`."""
+        if isinstance(at, int) and 0 <= at - self._first < len(self._part):
+            return self._part[at - self._first]
         if isinstance(at, slice):
             return [self[number] for number in range(*at.indices(self._count))]
         if at < 0:
@@ -211,7 +215,8 @@ class LargeContainer(Sequence[Member]):
             if len(self._read) >= _REMEMBERED:
                 self._read.clear()
             found = self._read[part] = self._members_of(part)
-        return found[at - self._before[part]]
+        self._first, self._part = self._before[part], found
+        return found[at - self._first]
 
     def _members_of(self, part: int) -> list[Member]:
         start, stop = self._starts[part], self._stops[part]

@@ -40,6 +40,7 @@ from typing import Any
 from keepwhole.canonical.message import Path
 from keepwhole.conversation.context import BranchContext, FindOriginal
 from keepwhole.conversation.costs import BranchCosts
+from keepwhole.conversation.lost_results import LostResultCheck
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
 from keepwhole.conversation.recognized_messages import RecognizedMessage, recognize
@@ -66,6 +67,10 @@ class Branch:
 
     _places: tuple[RecordedSummary, SummaryPlaces] | None = None
     """Where the summary goes, once that was found out."""
+    _is_blind = False
+    """Whether results were met while the record could not be read."""
+    _waits = False
+    """Whether new results are sent whole before they are recorded; `settle` records them."""
     restored: Collection[int] = ()
     """Numbers of the results that this view shows whole once more."""
 
@@ -97,13 +102,14 @@ class Branch:
         """Numbers of the results that are sent otherwise from this view on."""
         self._decisions_read = 0
         """How many decisions of the journal were applied."""
-        self._is_blind = False
-        """Whether results were met while the record could not be read."""
-        self._waits = False
-        """Whether new results are sent whole before they are recorded; `settle` records them."""
         self._sent_whole: set[tuple[str, int]] = set()
         """Results that were sent whole and are not on record, by their call and a hash of their text."""
         self._pairs = PairCheck()
+        self.lost = LostResultCheck()
+        self._cut_by_client: set[int] = set()
+        """Numbers of the results that are on record only as the client had cut them."""
+        self._with_original: set[int] = set()
+        """Numbers of the results of which was found what the client cut them from."""
 
     # Following the client
 
@@ -154,6 +160,8 @@ class Branch:
         for seen, one in zip(added, new.results, strict=True):
             self.decisions.open[seen.item.number] = None
             seen.client_original = one.original
+            if one.original is not None:
+                self._with_original.add(seen.item.number)
             if one.known is not None:
                 self._recognize(seen, one.known, is_client_cut=one.is_client_cut)
             else:
@@ -172,6 +180,8 @@ class Branch:
             seen.item.chars = known.body.facts.chars
         seen.look_at_arguments(known, self.transcript, self._messages)
         self._new.pop(seen.item.number, None)
+        if seen.is_known_cut:
+            self._cut_by_client.add(seen.item.number)
         self._by_trace.setdefault(known.result.trace_id, []).append(seen)
         self._apply_decision(seen)
 
@@ -213,6 +223,8 @@ class Branch:
             self.decisions.drop(seen.item)
             self.decisions.open.pop(seen.item.number, None)
             self._new.pop(seen.item.number, None)
+            self._cut_by_client.discard(seen.item.number)
+            self._with_original.discard(seen.item.number)
             seen.drop_original(self.context.writer.store)
         del self._results[left:]
         self.transcript.cut_back(length)
@@ -234,6 +246,8 @@ class Branch:
         """Store what the client cut new results from, where it saved that."""
         for seen in self._new.values() if self.mode != "count" else ():
             seen.look_up(self.context.writer, find)
+            if seen.client_original is not None:
+                self._with_original.add(seen.item.number)
 
     @property
     def may_postpone(self) -> bool:
@@ -368,7 +382,8 @@ class Branch:
 
     def _record(self, fresh: Sequence[Item], plan: Plan, after: int | None) -> None:
         at = self.context.writer.now()
-        batch = [draft for seen in self._results if (draft := seen.client_decision(at)) is not None]
+        looked_up = (self._results[number] for number in sorted(self._with_original))
+        batch = [draft for seen in looked_up if (draft := seen.client_decision(at)) is not None]
         batch += [self._decision(choice, at) for choice in plan.batch]
         if fresh:
             self._record_results(fresh, plan.arrivals, batch, after)
@@ -540,7 +555,7 @@ class Branch:
             window=situation.profile.window,
             new_results=self.changes.recorded,
             new_decisions=len(self._changed) + self.changes.summaries,
-            cut_by_client=sum(seen.is_known_cut for seen in self._results),
+            cut_by_client=len(self._cut_by_client),
             unstored=self.changes.unstored,
             repaired=self._pairs.repaired,
             skipped=len(self._unedited),

@@ -13,7 +13,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import TURN, BranchContext, ViewMode
-from keepwhole.conversation.lost_results import hydrated, with_lost_results
+from keepwhole.conversation.lost_results import hydrated
 from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, RuleName, profile_for
@@ -101,22 +101,14 @@ class Conversations:
         view = View(messages, chosen, view_mode, request, model, is_continued)
         with self._lock:
             is_read = self.catch_up() if view_mode.is_record_read is None else view_mode.is_record_read
-            view = self._with_lost_results(view._replace(shortfall=self.billing.shortfall))
+            view = view._replace(shortfall=self.billing.shortfall)
             situation = self._situation(view)
-            branch = self._bring_up(view, mode, situation, is_read)
+            branch, view = self._bring_up(view, mode, situation, is_read)
             edited: Any = edit(branch, view) if mode != "shadow" else request.data if request is not None else messages
             edited = _without_made_ids(edited) if request is None else edited
             edits = branch.edits() if explained else ()
             account = branch.account(chosen, situation, explained)
         return Projection(messages=edited, edits=edits, account=account)
-
-    def _with_lost_results(self, view: View) -> View:
-        """The view of the messages with lost results put back, as a client that has lost nothing would send them."""
-        messages = with_lost_results(view.messages, self.journal, continues=view.continues)
-        if messages is view.messages:
-            return view
-        request = None if view.request is None else read_request(view.request.joined(messages))
-        return view._replace(messages=list(messages) if request is None else request.messages, request=request)
 
     @property
     def is_unsettled(self) -> bool:
@@ -173,15 +165,16 @@ class Conversations:
                 writer.count(writer.append([draft]).entries)
         return estimate(text) if known.media is None else known.media_tokens
 
-    def _bring_up(self, view: View, mode: str, situation: Situation, is_read: bool) -> Branch:
-        """Run the pipeline on the branch of these messages; begin anew where the session was purged meanwhile."""
+    def _bring_up(self, view: View, mode: str, situation: Situation, is_read: bool) -> tuple[Branch, View]:
+        """Run the pipeline on the branch of these messages; begin anew where the session was purged meanwhile. Return
+        the branch, and the view with lost results put back."""
         counted = mode if view.mode.records or mode != "on" else "count"
         key = _Key(counted, view.policy.name, situation.profile.images)
         branch = Branch(self._context, key.mode, key.images)
         for _ in range(_PURGES):
             if self.journal.generation != self._generation:
                 self._branches, self._generation = [], self.journal.generation
-            branch, shared = self._find_branch(view.messages, key)
+            branch, shared, view = self._find_branch(view, key)
             now = self.billing.now()
             here = situation._replace(cold=self._is_cold(branch, now, view, situation.profile))
             lifetime = self.billing.lifetime(view.model, situation.profile)
@@ -197,16 +190,27 @@ class Conversations:
             is_read = self.catch_up()
         if not view.mode.records:
             self._branches.pop()
-        return branch
+        return branch, view
 
-    def _find_branch(self, messages: list[Any], key: _Key) -> tuple[Branch, int]:
+    def _find_branch(self, view: View, key: _Key) -> tuple[Branch, int, View]:
+        """The branch that the messages of a view continue, and how many of them it has, with the view as a client that
+        has lost no results would ask for it."""
+        branch, shared = self._closest_branch(view.messages, key)
+        messages = branch.lost.with_lost_results(view.messages, shared, self.journal, continues=view.continues)
+        if messages is not view.messages:
+            request = None if view.request is None else read_request(view.request.joined(messages))
+            view = view._replace(messages=list(messages) if request is None else request.messages, request=request)
+            branch, shared = self._closest_branch(view.messages, key)
+        others = [pair for pair in self._branches if pair[1] is not branch]
+        self._branches = [*others[-_BRANCHES + 1 :], (key, branch)]
+        return branch, shared, view
+
+    def _closest_branch(self, messages: list[Any], key: _Key) -> tuple[Branch, int]:
         """The branch that these messages continue, and how many of them it has; a new one where they continue none."""
         found = [(branch.count_shared(messages), branch) for known, branch in self._branches if known == key]
         shared, best = max(found, key=lambda pair: pair[0], default=(0, None))
         if best is None or (shared == 0 and messages):
-            best, shared = Branch(self._context, key.mode, key.images), 0
-        others = [pair for pair in self._branches if pair[1] is not best]
-        self._branches = [*others[-_BRANCHES + 1 :], (key, best)]
+            return Branch(self._context, key.mode, key.images), 0
         return best, shared
 
     def catch_up(self) -> bool:

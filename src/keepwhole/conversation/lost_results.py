@@ -12,6 +12,9 @@ the same id, tool and arguments. Where two calls in the messages have the same i
 result on record belongs to, so nothing is put back. A tool that returns nothing has nothing else on record, so its
 result stays empty.
 
+Clients send a little more of the same with every request, so only what is new is looked at (`LostResultCheck`): a
+place that was not empty stays so, and of one that was, the record would have to have learned another result.
+
 What a client cut or cleared on purpose, with a mark of its own, is put back by `hydrate` only. A view sends the mark,
 since that is what the client would send with `mode: off`: a whole result would cost more, and the client counts on the
 room.
@@ -37,13 +40,45 @@ IsLost: TypeAlias = Callable[[str, str], bool]
 """Whether the text in the place of a call's result says that the result is lost."""
 
 
-def with_lost_results(messages: Sequence[Any], journal: Journal, *, continues: bool = False) -> Sequence[Any]:
-    """The messages with lost results put back whole; the same object where none is lost.
+class LostResultCheck:
+    """How far the messages of one branch are known to have lost nothing."""
 
-    A request that `continues` another one has half of its pairs, so none of its calls lacks a result.
-    """
-    finder = _Finder(messages, journal, lambda _, text: is_blank(text), continues)
-    return (dialect_of(messages) or DEFAULT).put_back(messages, finder.find)
+    def __init__(self) -> None:
+        self._upto = 0
+        """Messages that were looked at."""
+        self._unknown: dict[str, int] = {}
+        """The calls whose place was empty, each with the number of results that the record had of it."""
+        self._continues = False
+
+    def with_lost_results(
+        self, messages: Sequence[Any], shared: int, journal: Journal, *, continues: bool
+    ) -> Sequence[Any]:
+        """The messages with lost results put back whole; the same object where none is lost.
+
+        The first `shared` are those of the branch. A request that `continues` another one has half of its pairs, so
+        none of its calls lacks a result.
+        """
+        is_taken_back = shared < self._upto and bool(self._unknown)
+        if continues != self._continues or is_taken_back or not self._is_still_known(journal):
+            self._upto, self._unknown, self._continues = 0, {}, continues
+        dialect = dialect_of(messages) or DEFAULT
+        start = dialect.start_of_turn(messages, min(shared, self._upto))
+        finder = _Finder(messages, journal, _is_blank, continues)
+        new = messages[start:] if start else messages
+        found = dialect.understand_and_put_back(new, finder.find)
+        self._unknown |= finder.unknown
+        self._upto = 0 if found is None or finder.has_failed else start + len(found)
+        return messages if found is None or found is new else [*messages[:start], *found]
+
+    def _is_still_known(self, journal: Journal) -> bool:
+        try:
+            return all(len(journal.results_of_call(call_id)) == many for call_id, many in self._unknown.items())
+        except StoreError:
+            return False
+
+
+def _is_blank(_: str, text: str) -> bool:
+    return is_blank(text)
 
 
 def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
@@ -88,6 +123,10 @@ class _Finder:
         self._messages, self._journal, self._is_lost = messages, journal, is_lost
         self._continues = continues
         self._calls: dict[str, list[Call]] | None = None
+        self.unknown: dict[str, int] = {}
+        """The calls whose place is empty and stays so, each with the number of results that the record has of it."""
+        self.has_failed = False
+        """Whether the record could not be read."""
 
     def find(self, call_id: Any, *content: object) -> LostResult | None:
         """The lost result of a call, given what is in its place, or nothing where its message was dropped."""
@@ -101,10 +140,12 @@ class _Finder:
             if text is not None and not self._is_lost(call_id, text):
                 return None
             known = self._journal.results_of_call(call_id)
+            self.unknown[call_id] = len(known)
             if not known or any(self._journal.match(call_id, one) is not None for one in texts or ()):
                 return None  # a part of it is there
             return self._read(self._of_this_call(call_id, known))
         except StoreError:
+            self.has_failed = True
             return None
 
     def _of_this_call(self, call_id: str, known: Sequence[KnownResult]) -> list[KnownResult]:

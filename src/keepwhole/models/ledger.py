@@ -23,7 +23,6 @@ Invariants
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -130,8 +129,10 @@ class Ledger:
 
     def after(self, request: SentRequest, profile: Profile) -> "Ledger":
         """Return the ledger as it would be with one more request."""
-        ahead = copy(self)
-        ahead._client = copy(self._client)
+        ahead, ahead_client = Ledger(), UnmanagedClient()
+        vars(ahead).update(vars(self))  # as `copy` does, in a quarter of the time
+        vars(ahead_client).update(vars(self._client))
+        ahead._client = ahead_client
         ahead.send(request, profile)
         return ahead
 

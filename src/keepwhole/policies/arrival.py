@@ -31,7 +31,7 @@ from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.atoms import atoms
+from keepwhole.policies.atoms import atom_shapes
 from keepwhole.policies.kinds import Kind, kind_of
 from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
@@ -52,7 +52,6 @@ _WORTH = 21_000
 _COUNTED = 100_000
 _NEW = 0.7
 """Characters of a text whose names are counted, and the power by which their number grows with longer texts."""
-_DIGITS = re.compile("[0-9]+")
 _ONE_WORD = re.compile(r"[\w.:@#-]+")
 _LONGEST_NAME = 60
 _QUESTION_KEYS = ("question", "query", "prompt")
@@ -237,8 +236,7 @@ def shapes_within(source: Source) -> float:
     Names that differ only in digits are one: every line of a log has its own time, every test its own number.
     """
     chars = min(source.chars, _COUNTED)
-    found = {_DIGITS.sub("0", atom) for atom in atoms(source.text(0, chars))}
-    return len(found) * (source.chars / chars) ** _NEW if chars else 0.0
+    return len(atom_shapes(source.text(0, chars))) * (source.chars / chars) ** _NEW if chars else 0.0
 
 
 def with_cap(limits: Limits, cap: int, chars: int) -> Limits:

@@ -332,7 +332,7 @@ class Auto:
 
 
 def _reason(transcript: Transcript, item: Item) -> str:
-    use, asked = transcript.uses.of[item.number], transcript.user_messages_after(item)
+    use, asked = transcript.uses_from(item.number).of[item.number], transcript.user_messages_after(item)
     return reasons(use, transcript.turns, asked, is_superseded(transcript, item))
 
 

@@ -16,11 +16,14 @@ only the rows are worked out anew that a message or a choice has changed:
     → need          .9 · 38^-.48 · 2^-.91   …          by a table of powers, column by column
     → saves         900 - worth · need      …          what is above 0 is not worth carrying
 
+A result that takes too little to be left out needs no more than `frees`, so how results are used is counted from the
+first one on that could be left out (`uses.py`).
+
 With arguments that are cut too, `frees` depends on more than its row, and results are visited one by one.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter, mul, sub
 from typing import TypeVar
 
@@ -29,10 +32,11 @@ from keepwhole.policies.arguments import NOTE, OldArguments
 from keepwhole.policies.images import is_superseded
 from keepwhole.policies.need import NeedTable
 from keepwhole.policies.payback import Numbers
-from keepwhole.policies.policy import Choice, Choices, open_numbers
+from keepwhole.policies.policy import Choice, Choices, TrackedChoices, open_numbers
 from keepwhole.policies.repeats import REPEATS
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.policies.uses import ResultUse, ResultUses
 
 _T = TypeVar("_T")
 _POINTER = 30
@@ -59,25 +63,23 @@ class CarriedResults:
         They are large, or of large calls, named, sent before, not pinned, not among the newest; with `hard` only the
         newest step is spared.
         """
-        numbers = self._old_enough(hard)
-        items = (self._transcript.items[number] for number in numbers)
-        return [
-            (item, self._frees(item), need)
-            for item, need in zip(items, self._needs(self._columns(), numbers), strict=True)
-            if self._may_age(item)
-        ]
+        items = [item for number in self._old_enough(hard) if self._may_age(item := self._transcript.items[number])]
+        needs = self._needs([item.number for item in items])
+        return [(item, self._frees(item), need) for item, need in zip(items, needs, strict=True)]
 
     def not_worth(self, worth: float) -> list[Numbers]:
         """Return the results that cost more to carry than they are worth, newest first.
 
         `worth` is what a needed string is worth for one turn, in tokens.
         """
-        numbers, columns, items = self._old_enough(), self._columns(), self._transcript.items
+        numbers, items = self._old_enough(), self._transcript.items
         if self._arguments is None:
-            frees = _values(columns.frees, numbers)
+            frees = _values(self._columns().frees, numbers)
         else:
             frees = [self._frees(items[number]) if self._may_age(items[number]) else 0 for number in numbers]
-        saves = map(sub, frees, self._needs(columns, numbers, worth))
+        first = next((place for place, each in enumerate(frees) if each > 0), len(numbers))
+        numbers, frees = numbers[first:], frees[first:]
+        saves = map(sub, frees, self._needs(numbers, worth))
         found = [row for row in zip(numbers, frees, saves, strict=True) if row[2] > 0]
         unfit = {row[0] for row in found if items[row[0]].pinned or items[row[0]].name is None}
         return [row for row in reversed(found) if row[0] not in unfit] if unfit else found[::-1]
@@ -89,7 +91,7 @@ class CarriedResults:
         They are those from the end of the last cached prefix before it on, or where `ends` are not known, from its
         message on. A call whose arguments are cut with its result is a part of the same request, or of an earlier one.
         """
-        transcript, saved = self._transcript, _SavedBehind(self._transcript, self._decided)
+        transcript, saved = self._transcript, _SavedBehind(self._transcript, self._columns().saved)
 
         def behind_of(number: int) -> int:
             index = self._first_changed(transcript.items[number])
@@ -98,8 +100,12 @@ class CarriedResults:
 
         return behind_of
 
-    def _needs(self, columns: "_Columns", numbers: Sequence[int], worth: float = 1.0) -> Iterator[float]:
+    def _needs(self, numbers: Sequence[int], worth: float = 1.0) -> Iterable[float]:
         """Return what it is worth to show each of these results, where a needed string is worth so much."""
+        if not numbers:
+            return ()
+        columns = self._columns()
+        columns.update_uses(self._transcript, numbers[0])
         by_turn = self._table.by_turn(self._transcript.turns)
         faded = _values(by_turn, _values(columns.referred, numbers))
         needs = map(mul, _values(columns.told, numbers), faded)
@@ -145,10 +151,9 @@ class CarriedResults:
         return self._transcript.index_of_call(item) if cuts_call else item.index
 
     def _columns(self) -> "_Columns":
-        uses = self._transcript.uses
-        columns = uses.kept
+        columns = self._transcript.kept
         if not isinstance(columns, _Columns) or columns.settings != self._settings:
-            columns = uses.kept = _Columns(self._settings, self._table)
+            columns = self._transcript.kept = _Columns(self._settings, self._table)
         columns.update(self._transcript, self._decided)
         return columns
 
@@ -163,50 +168,89 @@ class _Columns:
         self.referred: list[int] = []
         self.frees: list[int] = []
         """Tokens that leaving it out frees; 0 for a result that is too small to be left out."""
+        self.saved: list[int] = []
+        """Tokens that the choice about it saves."""
         self._choices: list[Choice | None] = []
+        self._decided: Choices = {}
+        """What the choices were read from."""
+        self._touched = 0
+        """How many of its changes are known."""
+        self._uses: ResultUses | None = None
+        """What `told` and `referred` were read from."""
+        self._stale: set[int] = set()
+        """Rows whose `told` and `referred` are out of date."""
         self._images: set[int] = set()
         """Results that a later one may make obsolete."""
 
     def update(self, transcript: Transcript, decided: Choices) -> None:
-        """Work the rows out anew that a message or a choice has changed since the last time."""
-        changed, many = transcript.uses.take_changed(), len(transcript.items)
-        for column in (self.told, self.referred, self.frees, self._choices):
-            del column[many:]
-        known, choices = len(self.told), [*map(decided.get, range(many))]
-        if choices[:known] != self._choices:
-            changed.update(number for number in range(known) if choices[number] is not self._choices[number])
-        self._choices = choices
-        for column in (self.told, self.referred, self.frees):
+        """Work out anew what is said by the choices, in the rows that have changed since the last time."""
+        known, many = transcript.take_unchanged(), len(transcript.items)
+        if known > len(self._choices):
+            known = 0  # another policy has asked for it
+        for column in (self.told, self.referred, self.frees, self.saved, self._choices):
+            del column[known:]
+        changed = self._changed_choices(decided)
+        for column in (self.told, self.referred, self.frees, self.saved):
             column.extend([0] * (many - known))
-        self._images = {number for number in self._images if number < many}
         changed.update(range(known, many))
-        self._images.update(number for number in changed if transcript.items[number].target is not None)
-        for number in changed | self._images:
-            self._update_row(transcript, transcript.items[number], choices[number])
+        self._choices += map(decided.get, range(known, many))
+        self._images = {number for number in self._images if number < known}
+        for number in changed:
+            item, choice = transcript.items[number], self._choices[number]
+            shown = shown_tokens(item, choice)
+            self.frees[number] = 0 if is_small(item, choice, self.settings.min_tokens) else max(0, shown - _POINTER)
+            self.saved[number] = item.tokens - shown
+            if item.target is not None:
+                self._images.add(number)
+        self._stale |= changed
 
-    def _update_row(self, transcript: Transcript, item: Item, choice: Choice | None) -> None:
-        use, shown = transcript.uses.of[item.number], shown_tokens(item, choice)
-        told = self._table.told(use, shown=1.0 if choice is None else shown / max(1, item.tokens))
+    def _changed_choices(self, decided: Choices) -> set[int]:
+        """Take over the choices about the results that are known, and return which of them have changed."""
+        known, before = len(self._choices), self._choices
+        if decided is self._decided and isinstance(decided, TrackedChoices):
+            touched = {number for number in decided.touched[self._touched :] if number < known}
+            self._touched = len(decided.touched)
+            for number in touched:
+                before[number] = decided.get(number)
+            return touched
+        self._decided, self._touched = decided, len(decided.touched) if isinstance(decided, TrackedChoices) else 0
+        self._choices = [*map(decided.get, range(known))]
+        return {number for number in range(known) if self._choices[number] is not before[number]}
+
+    def update_uses(self, transcript: Transcript, first: int) -> None:
+        """Work out anew what is said by the use of the results from a number on, in the rows that have changed since
+        the last time."""
+        uses = transcript.uses_from(first)
+        changed = uses.take_changed()
+        if uses is not self._uses:
+            self._uses, changed = uses, set(range(len(self.told)))
+        for number in changed | self._stale | self._images:
+            if number >= uses.start:
+                self._update_row(transcript, transcript.items[number], uses.of[number])
+        self._stale = set()
+
+    def _update_row(self, transcript: Transcript, item: Item, use: ResultUse) -> None:
+        choice = self._choices[item.number]
+        told = self._table.told(use, shown=1.0 if choice is None else choice.tokens / max(1, item.tokens))
         if use.again or is_superseded(transcript, item):
             told *= self._table.again
         self.told[item.number] = told * self._table.written if use.written else told
         self.referred[item.number] = use.referred
-        self.frees[item.number] = 0 if is_small(item, choice, self.settings.min_tokens) else max(0, shown - _POINTER)
 
 
 class _SavedBehind:
     """The tokens that choices save in the messages from some message on; asked for from the end to the beginning."""
 
-    def __init__(self, transcript: Transcript, decided: Choices) -> None:
-        self._items, self._decided = transcript.items, decided
-        self._more = sorted(decided)
-        self._saved = 0
+    def __init__(self, transcript: Transcript, saved: Sequence[int]) -> None:
+        self._transcript, self._column = transcript, saved
+        self._first, self._saved = len(saved), 0
 
     def since(self, index: int) -> int:
         """Return what is saved from message `index` on."""
-        while self._more and self._items[self._more[-1]].index >= index:
-            number = self._more.pop()
-            self._saved += self._items[number].tokens - self._decided[number].tokens
+        first = self._transcript.results_before(index)
+        if first < self._first:
+            self._saved += sum(self._column[first : self._first])
+            self._first = first
         return self._saved
 
 

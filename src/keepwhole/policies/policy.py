@@ -85,6 +85,8 @@ class TrackedChoices(dict[int, Choice]):
         self.reserves: dict[tuple[int, int], float] = {}
         """What `sent_reserve` found while no choice was changed."""
         self._changed: set[int] = set()
+        self.touched: list[int] = []
+        """The results about which a choice was put in force or taken out of it, one after the other."""
 
     def hold(self, item: Item, choice: Choice) -> None:
         """Put a choice in force, in place of the one about the same result."""
@@ -118,6 +120,7 @@ class TrackedChoices(dict[int, Choice]):
     def drop(self, item: Item) -> None:
         """Take the choice about a result out of force."""
         before = self.pop(item.number, None)
+        self.touched.append(item.number)
         self.reserves.clear()
         self._changed.discard(item.number)
         if before is not None:

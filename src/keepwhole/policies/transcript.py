@@ -220,6 +220,9 @@ class Transcript:
         """The user's messages that are not only results: the index of each, and the number of turns before it."""
         self._undo: list[list[tuple[str, Call | None]]] = []
         self._uses = ResultUses()
+        self._unchanged = 0
+        self.kept: object = None
+        """What a policy keeps of the results from one request to the next."""
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add the next messages."""
@@ -232,6 +235,7 @@ class Transcript:
         if length >= len(self.messages):
             return
         items, self.steps, self.turns, self.reserve = self._marks[length]
+        self._unchanged = min(self._unchanged, items)
         self.tokens = self.tokens_before[length]
         for changes in reversed(self._undo[length:]):
             for call_id, before in reversed(changes):
@@ -249,11 +253,22 @@ class Transcript:
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
         del self.tokens_before[length:]
         if not self._uses.take_back(length):
-            self._uses = ResultUses()
+            self._uses = ResultUses(self._uses.start)
+
+    def take_unchanged(self) -> int:
+        """Return how many results at the front are the same as at the last time."""
+        unchanged, self._unchanged = self._unchanged, len(self.items)
+        return unchanged
 
     @property
     def uses(self) -> ResultUses:
-        """How results have been used; counted when it is asked for."""
+        """How all results have been used."""
+        return self.uses_from(0)
+
+    def uses_from(self, number: int) -> ResultUses:
+        """Return how the results from a number on have been used; counted when it is asked for."""
+        if number < self._uses.start or not self._uses.messages:
+            self._uses = ResultUses(number)
         for index in range(self._uses.messages, len(self.messages)):
             self._uses.add(self.messages[index], self.items_in(index), self.turns_before(index + 1))
         return self._uses
@@ -261,6 +276,10 @@ class Transcript:
     def user_messages_after(self, item: Item) -> int:
         """Return how many messages the user wrote after a result."""
         return len(self._asked) - bisect_right(self._asked, item.index, key=itemgetter(0))
+
+    def results_before(self, index: int) -> int:
+        """Return how many results came before message `index`."""
+        return self._marks[index][0] if index < len(self._marks) else len(self.items)
 
     def results_before_user(self) -> list[int]:
         """Return for each message of the user how many results came before it."""

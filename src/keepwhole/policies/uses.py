@@ -16,6 +16,10 @@ results and a few numbers for each result, and a new message costs its own atoms
 Clients move the marks of their cached prefix with every request, so the newest messages come again, changed, in the
 next one. What the newest messages have changed is therefore written down and can be taken back (`take_back`).
 
+Only results that may still be left out are asked for. The facts of a result do not depend on those before it, so what
+comes before the first one that is asked for (`start`) costs no more than what was said: in a new process, which finds
+most results of a long conversation left out already, that is nearly everything.
+
 Invariants: an atom counts as unsaid in at most one result; what was said before a result came never counts in it; the
 same messages give the same facts, however they were added and taken back.
 """
@@ -62,13 +66,13 @@ class ResultUse:
 class ResultUses:
     """The use of all results of a conversation, kept up message by message."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = 0) -> None:
+        self.start = start
+        """The number of the first result of which something is known."""
         self.messages = 0
         """Messages that were counted."""
         self.of: list[ResultUse] = []
         """By the number of the result."""
-        self.kept: object = None
-        """What a policy keeps of these facts from one request to the next."""
         self._changed: set[int] = set()
         self._home: dict[str, int] = {}
         self._said: set[str] = set()
@@ -84,7 +88,7 @@ class ResultUses:
         self._undo.append([])
         said = [message.said, *(argument_text(call.arguments) for call in message.calls)]
         self._say("\n".join(said), turn)
-        for call in message.calls:
+        for call in message.calls if self._reads else ():
             self._write(call)
         for item in items:
             self._arrive(item, turn)
@@ -131,6 +135,8 @@ class ResultUses:
         use = ResultUse(turn)
         self.of.append(use)
         self._undo[-1].append(self.of.pop)
+        if item.number < self.start:
+            return
         self._changed.add(item.number)
         moved: dict[str, int | None] = {}
         for atom in atoms(item.text[:_SCANNED]):

@@ -110,6 +110,8 @@ class Journal:
         self._by_trace: dict[str, KnownResult] = {}
         self._by_tool: dict[str, list[KnownResult]] = {}
         self._origins: dict[str, Origin] = {}
+        self._learned: list[Entry] = []
+        """Entries that are not among the origins yet: most views never ask for any."""
         self.decided: list[str] = []
         """Trace ids of the results that decisions were made about since the past, in the order of the decisions."""
         self._decision_at: dict[int, str] = {}
@@ -285,6 +287,10 @@ class Journal:
 
     def origins_of(self, texts: Collection[str | bytes]) -> dict[str | bytes, Origin]:
         """Which entries produce exactly these texts or bytes; what no entry produces is left out."""
+        for entry in self._learned:
+            if (produced := origin_of_entry(entry)) is not None:
+                self._origins.setdefault(*produced)
+        self._learned.clear()
         if self._past is None and not self._origins:
             return {}
         digests = {text: digest_of_text(text) if isinstance(text, str) else digest_of_bytes(text) for text in texts}
@@ -302,8 +308,7 @@ class Journal:
 
     def _learn(self, entry: Entry, body: Body) -> None:
         header = entry.header
-        if (produced := origin_of_entry(entry)) is not None:
-            self._origins.setdefault(*produced)
+        self._learned.append(entry)
         if isinstance(header, Result):
             self._add_results([KnownResult(header, body, entry.seq)])
         elif isinstance(header, Decision):

@@ -32,6 +32,8 @@ _LEAST = 3
 _NAMED = 3
 """A definition whose own name is asked for counts this much more than one that mentions it."""
 _NEAR = 3
+_ABOVE = ("@", "#", "/", "*")
+"""How decorators and comments begin."""
 _MOST_ASKED = 8
 _LONGEST = 600
 """A body longer than this is several units, so that a part of it can be asked for."""
@@ -99,15 +101,16 @@ def _is_typed(before: str, rest: str) -> bool:
 def definition_bounds(text: str, starts: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
     """Units, and where those begin that are signatures, in order: what stands above a definition belongs to it."""
     bounds, signatures = array("q", (0,)), array("q")
+    last, signature = 0, -1
     for start in starts:
-        above = _above(text, start, bounds[-1])
-        stop = text.find("\n", start) + 1 or len(text)
-        if above > bounds[-1]:
-            bounds.append(above)
-        if not signatures or signatures[-1] < bounds[-1]:
-            signatures.append(bounds[-1])
-        bounds.append(stop)
-    if bounds[-1] < len(text):
+        above = _above(text, start, last)
+        if above > last:
+            bounds.append(last := above)
+        if signature < last:
+            signatures.append(signature := last)
+        last = text.find("\n", start) + 1 or len(text)
+        bounds.append(last)
+    if last < len(text):
         bounds.append(len(text))
     return bounds, signatures
 
@@ -116,7 +119,7 @@ def _above(text: str, start: int, lowest: int) -> int:
     """The decorators and comment lines right above a definition."""
     for _ in range(_NEAR):
         line = text.rfind("\n", 0, max(0, start - 1)) + 1
-        if line < lowest or line == start or text[line:start].lstrip()[:1] not in ("@", "#", "/", "*"):
+        if line < lowest or line == start or not text[line:start].lstrip().startswith(_ABOVE):
             break
         start = line
     return start

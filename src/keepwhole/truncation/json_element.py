@@ -41,6 +41,8 @@ class JsonCut(TreeCut):
         self._keep_keys = keep_keys
         self._known: dict[int, int] = {}
         self._taken: dict[int, set[str]] = {}
+        self._scored: dict[int, dict[int, float]] = {}
+        """The scores of the members of each container, by where the first of them begins."""
 
     def cut(self, budget: int) -> Cut | None:
         """The cut within `budget`; None where not even the outermost brackets and a count fit."""
@@ -79,6 +81,12 @@ class JsonCut(TreeCut):
         """How much the best object in each member shares with the question; a member without objects counts as one."""
         if not self._hits or len(inside) > _MOST_SEARCHED:
             return {}
+        begin = inside[0].start
+        if begin not in self._scored:
+            self._scored[begin] = self._score(inside)
+        return self._scored[begin]
+
+    def _score(self, inside: Sequence[Member]) -> dict[int, float]:
         first = bisect_left(self._hits, inside[0].start, key=lambda hit: hit.at)
         stop = bisect_left(self._hits, inside[-1].stop, key=lambda hit: hit.at)
         together: dict[tuple[int, int], dict[str, float]] = {}

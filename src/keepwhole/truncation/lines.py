@@ -42,24 +42,32 @@ def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str
     """The same units, those that are too long split after the last end that fits; the first kind of end is best."""
     if longest_unit(bounds) <= longest:
         return bounds
+    there = [[end for end in alike if end in text] for alike in ends]
+    is_whole_anywhere = text.isascii() and "\r" not in text
     finer = array("q")
     for start, stop in pairwise(bounds):
         finer.append(start)
-        while stop - finer[-1] > longest:
-            at = whole_before(text, _last_end(text, finer[-1], finer[-1] + longest, ends), finer[-1], longest)
-            if at <= finer[-1]:
+        while stop - start > longest:
+            at = _last_end(text, start, start + longest, there)
+            at = at if is_whole_anywhere else whole_before(text, at, start, longest)
+            if at <= start:
                 break
             finer.append(at)
+            start = at
     finer.append(bounds[-1])
     return split_long(text, finer, longest)
 
 
-def _last_end(text: str, start: int, stop: int, ends: tuple[tuple[str, ...], ...]) -> int:
+def _last_end(text: str, start: int, stop: int, ends: Sequence[Sequence[str]]) -> int:
     """Behind the last of the best kind of ends between two places; 0 where there is none."""
     for alike in ends:
-        found = [at + len(end) for end in alike if (at := text.rfind(end, start, stop)) >= 0]
-        if found:
-            return max(found)
+        best = 0
+        for end in alike:
+            at = text.rfind(end, start, stop)
+            if at >= 0:
+                start, best = at, max(best, at + len(end))
+        if best:
+            return best
     return 0
 
 

@@ -128,6 +128,8 @@ COMMON = frozenset(
 )
 _MOST_HITS = 400
 _NAME = re.compile(r"\w[\w./:@#-]{1,78}\w")
+_FEW = 8
+"""Hits after which it is counted how many more there are, rather than found."""
 _RARE, _RARE_CALLED = 20, 3
 """How often a name of a question, or of a call, may be in what is hidden for a search to bring it."""
 _LONGEST, _MOST_TERMS = 20_000, 48
@@ -165,6 +167,8 @@ def hidden_name(question: str, hidden: str, shown: str) -> str:
     'Delta-Island-42'
     """
     names = dict.fromkeys(word for word in _NAME.findall(question[:_LONGEST]) if _is_special(word))
+    if not names:
+        return ""
     folded_shown = fold(shown)
     return _rarest([name for name in list(names)[:_MOST_TERMS] if fold(name) not in folded_shown], hidden, _RARE)
 
@@ -182,6 +186,8 @@ def called_name(names: str, hidden: str) -> str:
 
 def _rarest(names: Sequence[str], hidden: str, most: int) -> str:
     """The name that stands in a text least often, but does, and at most so often, spelled as it stands there."""
+    if not names:
+        return ""
     folded = fold(hidden)
     counts = {name: folded.count(fold(name)) for name in names}
     found = [name for name, count in counts.items() if 0 < count <= most]
@@ -250,9 +256,10 @@ def hits_of(folded: str, term: str, most: int) -> list[int]:
         at = folded.find(spelled)
         while at >= 0:
             hits.append(at)
-            if len(hits) > most:
+            at += len(spelled)
+            if len(hits) > most or (len(hits) == _FEW and folded.count(spelled, at) > most - _FEW):
                 return []
-            at = folded.find(spelled, at + len(spelled))
+            at = folded.find(spelled, at)
     return hits
 
 

@@ -95,9 +95,10 @@ class TreeCut:
             lone = at - 1 not in chosen and at + 1 not in chosen
             cost = mark if lone and chosen else 0
             if cost < room:  # else nothing fits: of a large container, most members are never looked at
-                cost += inside[at].stop - (inside[at - 1].stop if at else inside[at].start)
+                member = inside[at]
+                cost += member.stop - (inside[at - 1].stop if at else member.start)
                 if cost <= room:
-                    chosen[at] = [Segment("kept", inside[at].start, inside[at].stop)]
+                    chosen[at] = [Segment("kept", member.start, member.stop)]
                     room -= cost
                     continue
             if not named and len(chosen) >= 2:

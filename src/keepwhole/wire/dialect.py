@@ -375,8 +375,17 @@ class Dialect(ToolDialect, Protocol):
         except (AttributeError, KeyError, TypeError):
             return False
 
+    def start_of_turn(self, messages: Sequence[Any], length: int) -> int:
+        """A message among the first `length` from which on lost results are found without those before it."""
+        return 0
+
     def put_back(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
         """The messages with lost results put back; the same object where there are none, or they are not understood."""
+        found = self.understand_and_put_back(messages, find)
+        return messages if found is None else found
+
+    def understand_and_put_back(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire] | None:
+        """The same; None for messages that are not understood."""
         try:
             return self.with_lost_results(messages, find)
         except (AttributeError, KeyError, TypeError):
@@ -386,7 +395,7 @@ class Dialect(ToolDialect, Protocol):
         try:
             found = self.with_lost_results(dicts, find)
         except (AttributeError, KeyError, TypeError):
-            return messages
+            return None
         return messages if found is dicts else [own.get(id(message), message) for message in found]
 
     def repair(self, messages: Sequence[Wire]) -> tuple[Sequence[Wire], Repairs]:

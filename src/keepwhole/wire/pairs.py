@@ -70,6 +70,12 @@ def texts_in(content: object) -> list[str] | None:
     return texts if isinstance(content, list | tuple) else None
 
 
+def newest_of_model(messages: Sequence[Any], length: int) -> int:
+    """The place of the model's newest message among the first `length`; 0 where there is none."""
+    of_model = (at for at in range(length - 1, 0, -1) if fields_of(messages[at]).get("role") == "assistant")
+    return next(of_model, 0)
+
+
 def in_order_of_calls(call_ids: Sequence[Any], results: Sequence[tuple[Any, T]], found: Mapping[Any, T]) -> list[T]:
     """The results of one turn with those that were found, each before the first result of a later call."""
     order = {call_id: place for place, call_id in enumerate(call_ids)}

@@ -31,7 +31,7 @@ from keepwhole.wire.content import (
 from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply, end_reason
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.media import IMAGE_TYPES, PDF
-from keepwhole.wire.pairs import FindLost, Repairs
+from keepwhole.wire.pairs import FindLost, Repairs, newest_of_model
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage, streamed_body
@@ -164,6 +164,10 @@ class AnthropicDialect(Dialect):
     def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
         """Each where its dialect wants it; those of one turn in the order of its calls."""
         return own.with_lost_results(messages, find)
+
+    def start_of_turn(self, messages: Sequence[Any], length: int) -> int:
+        """A message of the model ends all turns before it."""
+        return newest_of_model(messages, length)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """All results of a turn are in one message."""

@@ -17,7 +17,7 @@ from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply,
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.openai_chat import messages as own
 from keepwhole.wire.openai_chat.stream import ChatStream
-from keepwhole.wire.pairs import FindLost, Repairs
+from keepwhole.wire.pairs import FindLost, Repairs, newest_of_model
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage, openai_usage, streamed_body
@@ -143,6 +143,10 @@ class ChatDialect(Dialect):
     def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
         """Each where its dialect wants it; those of one turn in the order of its calls."""
         return own.with_lost_results(messages, find)
+
+    def start_of_turn(self, messages: Sequence[Any], length: int) -> int:
+        """A message of the model ends all turns before it."""
+        return newest_of_model(messages, length)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """Each result is a message."""
