@@ -45,13 +45,13 @@ def title_of(words: str) -> str | None:
 
 def _untagged(words: str) -> str:
     """Words without what clients put around them: reminders, the environment, instructions."""
-    ends, elements = dict[str, int](), list[tuple[int, int]]()
+    ends, elements = dict[str, list[int]](), list[tuple[int, int]]()
     for tag in reversed(list(_TAG.finditer(words))):
         name = tag[2].lower()
         if tag[1]:
-            ends[name] = tag.end()
-        elif name in ends:
-            elements.append((tag.start(), ends[name]))
+            ends.setdefault(name, []).append(tag.end())
+        elif ends.get(name):
+            elements.append((tag.start(), ends[name].pop()))
     kept, at = list[str](), 0
     for start, end in reversed(elements):
         if start >= at:
