@@ -1,4 +1,4 @@
-"""JSON that was broken off is cut by its structure up to where it is whole, and what its harness said behind it stays."""
+"""JSON that was broken off is cut by its structure up to where it is whole; what its harness said behind it stays."""
 
 import json
 
