@@ -97,6 +97,17 @@ def test_patches_name_the_files_they_write_and_reading_a_range_writes_nothing() 
     assert written_files(Call("c", "bash", '{"command": "sed -n 1,200p src/app.py | head -40 and more"}')) == []
 
 
+def test_twenty_characters_of_text_beside_a_name_are_what_is_written() -> None:
+    for text, written in (("x" * 19, []), ("x" * 20, ["src/app.py"])):
+        assert written_files(Call("c", "tool", f'{{"path": "src/app.py", "text": "{text}"}}')) == written
+
+
+def test_arguments_of_a_thousand_characters_name_a_file_and_longer_ones_do_not() -> None:
+    for length, is_named in ((1_000, True), (1_001, False)):
+        arguments = f'{{"path": "src/app.py{";" * (length - 10)}", "text": "{"x" * 40}"}}'
+        assert bool(written_files(Call("c", "tool", arguments))) is is_named
+
+
 texts = st.lists(st.sampled_from(["order_17", "cust_9", "a/b.py", "plain", "x1y2z3"]), max_size=4).map(" ".join)
 messages = st.lists(
     st.one_of(
