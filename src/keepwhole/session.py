@@ -368,4 +368,8 @@ def _with_policy(settings: config.Settings, policy: "str | Policy | TruncationCo
     if isinstance(policy, str):
         config.policy_of(settings, policy)  # refuse an unknown name now, not at the first result
         return settings.replace(policy=policy)
+    if policy is not None:
+        from keepwhole.policies.catalog import check_policy
+
+        check_policy(policy)
     return settings

@@ -36,7 +36,17 @@ FOLDER = ROOT / ".mutants"
 BATCHES = ((12, 6.0), (50, 25.0), (200, 60.0))
 """How many tests are tried at once, and how many seconds they took when the map was made. Most mutants are caught by
 the first few tests; those that seem to survive are worth the time."""
-ADAPTERS = ("claude_agent", "langchain", "openai_agents", "pydantic_ai")
+ADAPTERS = {
+    "agent_framework": "agent-framework-current",
+    "claude_agent": "claude-agent-current",
+    "google_adk": "adk-current",
+    "langchain": "langchain-current",
+    "litellm": "litellm-current",
+    "openai_agents": "openai-agents-current",
+    "pydantic_ai": "pydantic-ai-current",
+    "strands": "strands",
+}
+"""Modules whose tests need a framework, with the environment in `.venvs` that has it."""
 UNENDED, UNDECIDED = "no end in time", "no end in time, broken or not"
 _PATIENCE, _SHORT_PATIENCE = 240, 30
 _moments = count(1_000_000_000)
@@ -98,7 +108,7 @@ def interpreter(path: Path) -> Path | None:
     """Return the Python that can run the tests of a module; an adapter's is there after `make adapters`."""
     if not is_adapter(path):
         return Path(sys.executable)
-    python = ROOT / ".venvs" / f"{path.stem.replace('_', '-')}-current" / "bin" / "python"
+    python = ROOT / ".venvs" / ADAPTERS[path.stem] / "bin" / "python"
     return python if python.exists() else None
 
 

@@ -3,8 +3,10 @@
 import ast
 import json
 import os
+import signal
 import sqlite3
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -12,12 +14,22 @@ from pathlib import Path
 
 from coverage.numbits import nums_to_numbits
 
-from tests.mutants.__main__ import UNDECIDED, UNENDED, Drawn, all_mutants, caught_by, draw, equivalents, noticed_by
+from tests.mutants.__main__ import (
+    ADAPTERS,
+    UNDECIDED,
+    UNENDED,
+    Drawn,
+    all_mutants,
+    caught_by,
+    draw,
+    equivalents,
+    noticed_by,
+)
 from tests.mutants.closest import closest_files, closest_tests, unrun_lines
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, merge, record
 from tests.mutants.mutate import Mutant, mutants
-from tests.mutants.runner import NO_END, Runner
+from tests.mutants.runner import NO_END, Runner, processor_seconds, wait_for
 
 SOURCE = b'''
 """A docstring with 1 < 2."""
@@ -270,3 +282,34 @@ def test_tests_that_do_not_end_with_nothing_broken_either_have_noticed_nothing(t
     assert caught_by(one, tmp_path, Busy(NO_END, 0), ["test"], 1) == UNENDED
     assert caught_by(one, tmp_path, Busy(NO_END, NO_END), ["test"], 1) == UNDECIDED
     assert (tmp_path / "file.py").read_bytes() == one.source
+
+
+def _started(*command: str) -> int:
+    return os.posix_spawnp(command[0], command, os.environ, setsid=True)
+
+
+def test_a_run_that_computes_without_end_is_ended_and_one_that_waits_has_more_time() -> None:
+    assert wait_for(_started(sys.executable, "-c", "while True: pass"), 0.3) == NO_END
+    assert wait_for(_started("sleep", "1"), 0.3) == 0
+    assert wait_for(_started("sleep", "600"), 0.1) == NO_END
+
+
+def test_the_time_of_a_run_is_that_of_the_processes_it_started_too() -> None:
+    run = _started("sh", "-c", f"{sys.executable} -c 'while True: pass' & wait")
+    try:
+        until = time.monotonic() + 60
+        while processor_seconds(run) < 0.5:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    finally:
+        os.killpg(run, signal.SIGKILL)
+        os.waitpid(run, 0)
+
+
+def test_a_module_whose_tests_need_a_framework_is_tried_where_the_framework_is() -> None:
+    requirements, integrations = ROOT / "requirements", ROOT / "tests" / "integrations"
+    assert all((requirements / f"adapters-{environment}.in").exists() for environment in ADAPTERS.values())
+    tests = {path.stem.removeprefix("test_"): path.read_text(encoding="utf-8") for path in integrations.glob("test_*")}
+    needing = {name for name, text in tests.items() if "mark.adapters" in text and "importorskip(" in text}
+    modules = {path.stem for path in (ROOT / "src" / "keepwhole" / "integrations").glob("*.py")}
+    assert set(ADAPTERS) == needing & modules

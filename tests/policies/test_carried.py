@@ -108,15 +108,16 @@ def plain_numbers(session: MadeUpSession, settings: AutoSettings) -> Iterator[tu
             yield item.number, frees, frees - WORTH * need, made.tokens_from(first) - saved
 
 
-def plain_may_age(made: Transcript, decided: Choices, settings: AutoSettings) -> Iterator[Item]:
-    """The results that may age."""
+def plain_may_age(made: Transcript, decided: Choices, settings: AutoSettings, hard: bool = False) -> Iterator[Item]:
+    """The results that may age; with `hard` only the newest step is spared."""
     seen: dict[str, int] = {}
     for item in reversed(made.items):
         choice = decided.get(item.number)
         if choice is not None and choice.rule == "aged":
             continue
         seen[item.kind] = seen.get(item.kind, 0) + 1
-        is_young = seen[item.kind] <= settings.keep[item.kind] or item.step > made.steps - settings.keep_steps
+        is_kept = not hard and seen[item.kind] <= settings.keep[item.kind]
+        is_young = is_kept or item.step > made.steps - (1 if hard else settings.keep_steps)
         is_small = (item.tokens if choice is None else choice.tokens) < settings.min_tokens
         if not (is_young or is_small or item.pinned or item.name is None):
             yield item
@@ -148,6 +149,22 @@ def test_numbers_that_are_kept_are_those_that_are_worked_out_anew(seed: int) -> 
         assert about(kept) == about(plain_numbers(session, SMALL))
         found += len(kept)
     assert found > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_newest_results_are_spared_unless_only_the_newest_step_can_be(seed: int) -> None:
+    session = MadeUpSession(seed)
+    more = 0
+    for _ in range(60):
+        session.grow()
+        made, decided = session.transcript, session.decided
+        carried = CarriedResults(made, decided, SMALL, need_table(SMALL.weights), None)
+        plain = [item.number for item in plain_may_age(made, decided, SMALL)]
+        assert [item.number for item, *_ in carried.may_age()] == sorted(plain)
+        everything = sorted(item.number for item in plain_may_age(made, decided, SMALL, hard=True))
+        assert [item.number for item, *_ in carried.may_age(hard=True)] == everything
+        more += len(everything) - len(plain)
+    assert more > 100
 
 
 def test_other_settings_are_not_answered_with_what_was_kept_for_the_first() -> None:

@@ -49,6 +49,33 @@ def test_a_name_that_is_said_again_refers_again() -> None:
     assert (use.unsaid, use.referred) == (0, 4)
 
 
+def test_whatever_changes_a_result_or_takes_the_change_back_is_told_once() -> None:
+    read = '{"path": "src/app.py"}'
+    changes = [
+        [Message("assistant", "so order_17")],
+        called(9, read, "again"),
+        called(9, '{"file_path": "src/app.py", "old_string": "one old line of it", "new_string": "a new one"}', "done"),
+    ]
+    for messages in changes:
+        made = Transcript()
+        made.extend(called(0, read, "order_17 cust_9"))
+        assert (made.uses.take_changed(), made.uses.take_changed()) == ({0}, set())
+        made.extend(messages)
+        assert 0 in made.uses.take_changed()
+        facts = made.uses
+        assert facts.take_back(2)
+        assert (facts.take_changed(), facts.take_changed()) == ({0}, set())
+
+
+def test_the_newest_eight_messages_can_be_taken_back_and_no_more() -> None:
+    for length, can in ((12, True), (11, True), (4, True), (3, False)):
+        made = Transcript()
+        made.extend([Message("assistant", f"word_{number}") for number in range(12)])
+        facts = made.uses
+        assert facts.take_back(length) is can
+        assert facts.messages == (length if can else 12)
+
+
 def test_the_same_call_again_makes_the_earlier_result_obsolete() -> None:
     first, second, other = uses(
         *called(0, '{"path": "a/b.py"}', "one"), *called(1, '{"path": "a/b.py"}', "two"), *called(2, "{}", "three")
@@ -68,6 +95,17 @@ def test_patches_name_the_files_they_write_and_reading_a_range_writes_nothing() 
     assert written_files(Call("c", "apply_patch", patch)) == ["src/app.py", "b/c.md"]
     assert written_files(Call("c", "Read", '{"path": "src/app.py", "offset": 100, "limit": 50}')) == []
     assert written_files(Call("c", "bash", '{"command": "sed -n 1,200p src/app.py | head -40 and more"}')) == []
+
+
+def test_twenty_characters_of_text_beside_a_name_are_what_is_written() -> None:
+    for text, written in (("x" * 19, []), ("x" * 20, ["src/app.py"])):
+        assert written_files(Call("c", "tool", f'{{"path": "src/app.py", "text": "{text}"}}')) == written
+
+
+def test_arguments_of_a_thousand_characters_name_a_file_and_longer_ones_do_not() -> None:
+    for length, is_named in ((1_000, True), (1_001, False)):
+        arguments = f'{{"path": "src/app.py{";" * (length - 10)}", "text": "{"x" * 40}"}}'
+        assert bool(written_files(Call("c", "tool", arguments))) is is_named
 
 
 texts = st.lists(st.sampled_from(["order_17", "cust_9", "a/b.py", "plain", "x1y2z3"]), max_size=4).map(" ".join)

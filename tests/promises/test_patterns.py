@@ -37,6 +37,7 @@ MATCHED = frozenset(
         *("keepwhole.apps.proxy.credentials._SECRET_SEGMENT", "keepwhole.apps.proxy.credentials._JWT"),
         *("keepwhole.recall.enclosing_element._YAML", "keepwhole.recall.enclosing_element._CLOSES"),
         "keepwhole.wire.gemini.call_ids._MADE",
+        *(f"{_T}.broken_json.{name}" for name in ("_INSIDE", "_BEHIND")),
     )
 )
 """Patterns that are only ever matched at one place of a text."""

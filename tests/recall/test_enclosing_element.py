@@ -1,85 +1,63 @@
-"""A pattern brings the whole unit: who looks for a name wants what belongs to it."""
-
-import json
+"""A match is shown with the value it belongs to: as far as fifteen lines on each side, and never more than fits."""
 
 import pytest
 
-from tests.recall.test_grep import asked, paged
-
-RECORDS = [{"account": f"acct-{number:03}", "region": "north", "quota": 100 + number} for number in range(90)]
-UNIT = '    "account": "acct-042",\n    "region": "north",\n    "quota": 142\n'
+from keepwhole import MemoryStore, Session
 
 
-def lines_of(answer: str) -> list[str]:
-    """The lines of the text that an answer shows, without their numbers."""
-    return [line.split(" ", 1)[1] if " " in line else "" for line in answer.splitlines()[:-1]]
+def shown(text: str, pattern: str = "needle") -> list[str]:
+    """The lines that a search of a text shows, without their numbers, and without what is said below them."""
+    session = Session("s", store=MemoryStore())
+    found = session.keep("fetch", None, text)
+    answer = session.call_tool("get_artifact", {"id": found.artifact_id or found.trace_id, "pattern": pattern})
+    return [line.partition(" ")[2] if line[0].isdigit() else line for line in answer.content.splitlines()[:-1]]
 
 
-def found(text: str, pattern: str, **more: object) -> str:
-    return "\n".join(lines_of(asked(paged(8_000), text, pattern=pattern, **more)))
+def value(before: int, after: int, filling: str = "") -> str:
+    """A list of two values, the first with so many lines before and after the one that is searched for."""
+    lines = [f'"b{number}": "{filling}",' for number in range(before)]
+    lines += ['"x": "needle",', *(f'"a{number}": 0,' for number in range(after)), '"z": 0']
+    inside = "".join(f"    {line}\n" for line in lines)
+    return f'[\n  {{\n{inside}  }},\n  {{\n    "other": 1\n  }}\n]\n'
 
 
-def test_the_element_of_indented_json_comes_whole() -> None:
-    assert found(json.dumps(RECORDS, indent=2), "acct-042") == "  {\n" + UNIT + "  },"
-    nested = {"limits": {record["account"]: record for record in RECORDS}, "owner": "x"}
-    assert '"quota": 142' in found(json.dumps(nested, indent=2), '"acct-042": {')
+@pytest.mark.parametrize(("before", "opens"), [(0, True), (14, True), (15, False)])
+def test_a_value_is_shown_from_the_line_that_opens_it_up_to_fifteen_lines_before(before: int, opens: bool) -> None:
+    lines = shown(value(before, 2))
+    assert ("  {" in lines[0]) is opens
+    assert len(lines) == (1 if opens else 0) + before + 5
+    assert "other" not in "".join(lines)
 
 
-def test_the_element_of_json_on_one_line_comes_whole() -> None:
-    shown = found(json.dumps({"service": "x", "limits": RECORDS}), "acct-042")
-    assert '"quota": 142' in shown
-    assert len(shown) < 2_100
+@pytest.mark.parametrize(("after", "closes"), [(0, True), (13, True), (14, False)])
+def test_a_value_is_shown_to_the_line_that_closes_it_up_to_fifteen_lines_behind(after: int, closes: bool) -> None:
+    lines = shown(value(2, after))
+    assert ("}" in lines[-1]) is closes
+    assert len(lines) == 4 + after + 1 + (1 if closes else 0)
 
 
-def test_a_record_on_a_line_of_its_own_comes_whole() -> None:
-    long = [{"id": f"acct-{number:03}", "note": "n" * 900, "quota": 100 + number} for number in range(30)]
-    assert '"quota": 107' in found("".join(json.dumps(one) + "\n" for one in long), "acct-007")
+def test_a_line_that_opens_something_comes_with_what_is_in_it() -> None:
+    lines = shown("top: 1\nneedle:\n  c: 2\n  d:\n    e: 3\nlast: 4\n")
+    assert [line.strip() for line in lines] == ["needle:", "c: 2", "d:", "e: 3"]
 
 
-def test_the_row_of_a_table_comes_with_its_header() -> None:
-    rows = "".join(f"acct-{number:03},north,{100 + number}\n" for number in range(90))
-    text = "account,region,quota\n" + rows
-    assert found(text, "acct-042") == "account,region,quota\nacct-042,north,142"
-    assert found(text, "quota") == "account,region,quota", "the header is not its own header"
-    twice = found(text, "north").splitlines()
-    assert (twice.count("account,region,quota"), len(twice)) == (1, 91)
+def test_an_item_of_yaml_comes_with_its_neighbors_and_a_line_of_the_outermost_level_alone() -> None:
+    text = "jobs:\n  - name: build\n    with: needle\n  - name: test\n    with: other\nneedle: 1\n"
+    lines = [line.strip() for line in shown(text)]
+    assert lines[-1] == "needle: 1"
+    assert "with: needle" in lines
+    assert "with: other" not in lines
 
 
-@pytest.mark.parametrize("opened", ["<account>", '<account id="7">'])
-def test_the_element_of_indented_xml_comes_whole(opened: str) -> None:
-    items = "".join(
-        f"  {opened}\n    <name>acct-{number:03}</name>\n    <quota>{100 + number}</quota>\n  </account>\n"
-        for number in range(60)
-    )
-    shown = found(f"<?xml version='1.0'?>\n<accounts>\n{items}</accounts>\n", "acct-042")
-    assert shown == f"  {opened}\n    <name>acct-042</name>\n    <quota>142</quota>\n  </account>"
+@pytest.mark.parametrize(("filling", "is_whole"), [(600, True), (1_600, False)])
+def test_where_the_lines_around_are_too_long_a_match_is_shown_alone(filling: int, is_whole: bool) -> None:
+    lines = shown(value(14, 0, "y" * filling))
+    assert (len(lines) == 18) is is_whole
+    assert any("needle" in line for line in lines)
 
 
-def test_the_item_of_yaml_comes_whole() -> None:
-    items = "".join(f"- name: acct-{number:03}\n  region: north\n  quota: {100 + number}\n" for number in range(60))
-    unit = "- name: acct-042\n  region: north\n  quota: 142"
-    assert found(items, "acct-042") == unit
-    assert found(items, "quota: 142") == unit
-    keyed = "".join(f"  acct-{number:03}:\n    quota: {100 + number}\n    region: x\n" for number in range(60))
-    assert found("accounts:\n" + keyed, "acct-042") == "  acct-042:\n    quota: 142\n    region: x"
-    assert found("accounts:\n" + keyed, "quota: 142") == "  acct-042:\n    quota: 142\n    region: x"
-
-
-def test_a_line_of_plain_text_stays_alone_and_given_context_holds() -> None:
-    text = "".join(f"  at {number} there are words\n" for number in range(90))
-    assert found(text, "at 42 ") == "  at 42 there are words"
-    records = json.dumps(RECORDS, indent=2)
-    assert found(records, "acct-042", context=0) == '    "account": "acct-042",'
-    assert len(found(records, "acct-042", context=1).splitlines()) == 3
-
-
-def test_of_a_large_element_the_nearest_lines_are_shown() -> None:
-    large = {f"key-{number:04}": number for number in range(900)}
-    shown = found(json.dumps({"all": large}, indent=2), "key-0500").splitlines()
-    assert len(shown) == 31
-    assert '"key-0500": 500' in shown[15]
-
-
-def test_two_matches_in_one_unit_show_it_once() -> None:
-    shown = found(json.dumps(RECORDS, indent=2), "42")
-    assert shown.count('"account": "acct-042"') == shown.count('"quota": 142') == 1
+def test_in_text_whose_lines_stand_for_themselves_a_match_is_shown_alone() -> None:
+    log = "".join(f"2030-01-01 00:00:{number:02d} INFO step {number}\n" for number in range(30))
+    assert len(shown(log, "step 17")) == 1
+    table = "id,name\n" + "".join(f"{number},n{number}\n" for number in range(30))
+    assert [line.strip() for line in shown(table, "n17")] == ["id,name", "17,n17"]

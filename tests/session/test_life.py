@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,28 @@ def test_a_session_without_a_name_gets_one_of_its_own() -> None:
 def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="128 letters"):
         keepwhole.session(name)
+
+
+def test_a_session_is_given_the_name_of_its_policy() -> None:
+    old = "".join(f"old line {number}\n" for number in range(400))
+    messages: list[Any] = [{"role": "user", "content": "go"}]
+    for number in range(8):
+        function = {"name": "read_file", "arguments": f'{{"path": "/f{number}"}}'}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": old})
+    sent = Session("s", store=MemoryStore(), policy="rolling").view(messages)
+    assert sent[2]["content"] == "[content truncated - 7 steps ago]"
+    assert sent[-1]["content"] == old
+
+
+@pytest.mark.parametrize("given", ["nope", 5, {"max_age": 2}])
+def test_what_is_no_policy_is_refused_where_it_is_given(given: Any) -> None:
+    with pytest.raises(UsageError, match="policy"):
+        Session("s", store=MemoryStore(), policy=given)
+    session = Session("s", store=MemoryStore())
+    with pytest.raises(UsageError, match="policy"):
+        session.view([{"role": "user", "content": "go"}], policy=given)
 
 
 def test_a_session_is_recorded_with_its_agent_and_its_place(tmp_path: Path) -> None:

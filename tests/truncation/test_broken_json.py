@@ -1,66 +1,86 @@
-"""JSON that a harness broke off is cut by its structure as far as it is whole, and nothing is added to close it."""
+"""JSON that was broken off is cut by its structure up to where it is whole; what its harness said behind it stays."""
 
 import json
-from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.truncation.cut import TextSource, render
-from keepwhole.truncation.sniff import sniff
-from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
-from tests.truncation.test_structure import documents, shown
+from keepwhole import truncate
+from keepwhole.canonical.json_members import NotJson
+from keepwhole.truncation.broken_json import begins_json, cut_broken, whole_part
 
-ITEMS = [{"id": number, "city": f"Town-{number}", "note": "words " * 12} for number in range(400)]
-LIST, OBJECT = json.dumps(ITEMS), json.dumps({"total": 400, "hits": ITEMS}, indent=2)
-NESTED = {"a": "x" * 17, "b": 1, "c": {"k": {"k": {"k": {"k": [1, 1, 1]}}}}, "d": "y" * 40}
-ENDINGS = ("", "\n... [output truncated]", "…\n\n[12,000 characters left out by the harness]")
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("text", [LIST, OBJECT])
-def test_whole_elements_are_shown_and_the_others_counted(text: str, ending: str) -> None:
-    view = shown(text[:30_000] + ending)
-    assert view.metadata.strategy_used == "element"
-    assert "items omitted" in view.body
-    assert view.body.rstrip().endswith(ending.strip())
-    assert len(view.content) <= 8_000
-    assert all(f"Town-{number}" in view.body for number in range(10))
-
-
-def test_the_element_that_is_asked_for_is_shown() -> None:
-    assert "Town-117" in shown(LIST[:30_000], question="which note has Town-117?").body
-    assert "Town-117" not in shown(LIST[:30_000]).body
-
-
-def test_what_a_shell_says_before_it_is_kept() -> None:
-    view = shown(f"Exit code: 0\nOutput:\n{LIST[:30_000]}")
-    assert view.body.startswith("Exit code: 0\nOutput:\n[{")
-    assert "items omitted" in view.body
+HITS = json.dumps({"total": 900, "hits": [{"id": number, "at": f"city {number}"} for number in range(900)]})
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "stop", "closing"),
     [
-        '[{"a": 1}, {"b": 2}]\n' + "A log line that is no JSON at all\n" * 900,
-        '{"a": }, {"b"\n' * 900,
-        "[INFO] server is up\n" * 900,
-        '{"a": 1}\n{"b": 2}\n' * 900 + '{"c',
+        ("[1, 2", 2, "]"),
+        ("[1, 2]", 6, ""),
+        ("[1, 2] and more", 6, ""),
+        ("[[1], [2", 7, "]]"),
+        ('{"a": "b}", "c": [', 18, "]}"),
+        ('{"a": "\\"}", "b": 1', 11, "}"),
+        ('{"a": "never en', 1, "}"),
+        ('{"a": 1, "b"\n[cut]', 7, "}"),
+        ('{"a": 1, "b": 12\n[cut]', 7, "}"),
+        ('{"a": [true]\n{cut}, sorry', 12, "}"),
+        ('{"a": 1, "b": 12\ncut, sorry', 7, "}"),
+        ('[null, -1.5e3\n"cut", sorry', 5, "]"),
     ],
 )
-def test_what_only_looks_like_it_is_not_taken_for_json(text: str) -> None:
-    assert sniff(TextSource(text)) != "broken"
+def test_a_text_is_whole_up_to_its_last_bracket_or_comma(text: str, stop: int, closing: str) -> None:
+    assert whole_part(text) == (stop, closing)
 
 
-@settings(max_examples=60)
-@given(documents, st.floats(0.1, 1), st.integers(60, 900), st.sampled_from(ENDINGS))
-@example(NESTED, 0.5, 60, "")  # the gap hides brackets that would have closed it
-def test_any_text_that_is_broken_anywhere_is_cut_within_its_budget(
-    value: Any, share: float, budget: int, ending: str
-) -> None:
-    text = json.dumps(value, ensure_ascii=False)
-    source = TextSource(text[: int(len(text) * share)] + ending)
-    cut = STRATEGIES["element"](source, budget, StrategyOptions())
-    assert cut.covers(source.chars)
-    assert len(render(cut, source)) <= budget or not any(part.stop > part.start for part in cut.kept)
+@pytest.mark.parametrize("text", ["", "words", '"only a string', "]", "[1}", ", 1"])
+def test_what_does_not_begin_as_json_has_no_whole_part(text: str) -> None:
+    assert (whole_part(text) or (0, ""))[0] == 0 or not begins_json(text)
+    assert not begins_json(text)
+
+
+@given(st.integers(1, len(HITS)))
+def test_wherever_it_is_broken_off_the_part_that_is_whole_parses(at: int) -> None:
+    part = whole_part(HITS[:at])
+    assert part is not None
+    stop, closing = part
+    assert stop <= at
+    json.loads(HITS[:stop] + closing)
+
+
+@pytest.mark.parametrize(
+    "said", ["\n[output truncated]", "\n{3 items, omitted}", "\ntruncated, sorry", '"…", she said', ""]
+)
+@given(at=st.integers(len(HITS) // 2, len(HITS) - 1))
+def test_wherever_it_is_broken_off_it_is_known_whatever_its_harness_says_behind_it(said: str, at: int) -> None:
+    assert begins_json(HITS[:at] + said)
+
+
+def test_half_of_a_text_has_to_be_json() -> None:
+    assert begins_json("[1,2," + "x" * 3)
+    assert not begins_json("[1,2," + "x" * 4)
+    assert begins_json("[1,2]" + "x" * 5)
+    assert not begins_json("[1,2]" + "x" * 6)
+    assert not begins_json("[1,oops]")
+
+
+def test_json_that_is_not_broken_is_not_cut_here() -> None:
+    for text in (HITS, "words", "[1,2]" + "x" * 6):
+        with pytest.raises(NotJson):
+            cut_broken(text, 500, lambda *_: None)
+
+
+def test_what_comes_behind_the_break_is_shown_whole_up_to_a_quarter_of_the_room() -> None:
+    broken = HITS[: len(HITS) // 2]
+    said = "\n[output truncated by the harness]"
+    shown = truncate(broken + said, 1_000, tool="bash")
+    assert len(shown) <= 1_000
+    assert said.strip() in shown
+    assert '"total": 900' in shown
+    long = "\n".join(f"said {number}" for number in range(300))
+    shown = truncate(f"{broken}\n{long}", 1_000, tool="bash")
+    assert len(shown) <= 1_000
+    assert "said 299" in shown
+    assert "said 100\n" not in shown
+    assert '"total": 900' in shown

@@ -439,6 +439,17 @@ def test_nfr_002_cutting_takes_no_more_memory_than_twice_the_input(kind: str) ->
     assert peak <= 2 * len(text), peak / len(text)
 
 
+@pytest.mark.parametrize("lines", [10_000, 20_000, 60_000, 200_000])
+def test_nfr_002_a_log_of_very_short_lines_takes_five_megabytes_beside_its_text_at_most(lines: int) -> None:
+    text = "".join(f"12:00:{number % 60:02d} I {number}\n" for number in range(lines))
+    view_of(text, None, 8_000)
+    tracemalloc.start()
+    view_of(text, None, 8_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - len(text) <= 5_000_000, peak - len(text)
+
+
 class Endless:
     """A text of a terabyte that is made where it is read, and that notices who reads too much of it."""
 

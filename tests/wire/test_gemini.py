@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session
 from keepwhole.apps.proxy.connection import error_body
@@ -191,6 +193,44 @@ def test_broken_pairs_are_repaired_as_the_provider_wants_them() -> None:
         assert gemini_complaint({"contents": sent}) == ""
         assert words in json.dumps(sent)
         assert "kw-run" not in json.dumps([part for one in sent for part in one["parts"] if "functionResponse" in part])
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> tuple[list[Json], int, int]:
+    """A conversation with calls, the number of results it lacks, and of results that no call waits for."""
+    contents, lost, strays = [ASKED], 0, 0
+    with_ids = draw(st.booleans())
+    for number in range(draw(st.integers(1, 3))):
+        calls = [call(f"make {number}") for _ in range(draw(st.integers(1, 2)))]
+        results = [result({"output": f"made {number} {at}"}) for at in range(len(calls))]
+        for at, (one, its) in enumerate(zip(calls, results, strict=True)):
+            if with_ids:
+                one["functionCall"]["id"] = its["functionResponse"]["id"] = f"c{number}_{at}"
+        if draw(st.booleans()):
+            results, lost = results[1:], lost + 1
+        elif draw(st.booleans()):
+            more = {"id": f"gone_{number}"} if with_ids else {}
+            results, strays = [*results, result({"output": "nobody asked"}, **more)], strays + 1
+        contents += [model(*calls), user({"text": "go on"}, *results)]
+    return contents, lost, strays
+
+
+@given(steps())
+def test_a_broken_pair_is_found_wherever_it_is_and_whole_ones_are_left_alone(made: tuple[list[Json], int, int]) -> None:
+    contents, lost, strays = made
+    mended, repairs = GEMINI.repair(contents)
+    assert GEMINI.is_broken(contents) == bool(lost + strays)
+    assert (repairs.calls_without_result, repairs.total) == (lost, lost + strays)
+    assert (mended is contents) == (lost + strays == 0)
+    assert gemini_complaint({"contents": list(mended)}) == ""
+
+
+def test_a_result_alone_that_answers_no_call_becomes_text() -> None:
+    stray = [ASKED, model({"text": "hm"}), user(result({"output": "nobody asked"}))]
+    assert GEMINI.is_broken(stray)
+    mended, repairs = GEMINI.repair(stray)
+    assert (repairs.total, mended[:2]) == (1, stray[:2])
+    assert any("nobody asked" in part["text"] for part in mended[2]["parts"])
 
 
 def test_recall_tools_are_declared_beside_the_client_s_own() -> None:

@@ -115,13 +115,13 @@ class _Element(NamedTuple):
 
 def _elements(words: str) -> Iterator[_Element]:
     """The elements of a text that are in no other one, in their order."""
-    ends, found = dict[str, int](), list[_Element]()
+    ends, found = dict[str, list[int]](), list[_Element]()
     for tag in reversed(list(_TAG.finditer(words))):
         name = tag[2].lower()
         if tag[1]:
-            ends[name] = tag.end()
-        elif name in ends:
-            found.append(_Element(tag.start(), ends[name], name))
+            ends.setdefault(name, []).append(tag.end())
+        elif ends.get(name):
+            found.append(_Element(tag.start(), ends[name].pop(), name))
     at = 0
     for element in reversed(found):
         if element.start >= at:

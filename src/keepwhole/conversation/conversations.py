@@ -19,6 +19,7 @@ from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, RuleName, profile_for
 from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.account import Account, Projection
+from keepwhole.policies.catalog import check_policy
 from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer
 from keepwhole.record.bills import Billing
 from keepwhole.record.journal import Journal
@@ -257,6 +258,7 @@ class Conversations:
         """The policy that is asked for, else the session's own."""
         policy = policy or self._own_policy
         if policy is not None and not isinstance(policy, str):
+            check_policy(policy)
             return policy
         wanted = (policy or self._settings.policy, question)
         if self._named is None or self._named[0] != wanted:

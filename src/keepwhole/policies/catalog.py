@@ -65,9 +65,18 @@ def policy_named(
     if make is None:
         raise UsageError(f"There is no policy `{name}`. {suggestion(name, known_policies())}")
     policy = make()
-    missing = [part for part in _PARTS if not hasattr(policy, part)]
-    if missing:
+    if missing := _missing_part(policy):
         raise UsageError(
-            f"`{name}` is not a policy: it has no `{missing[0]}`. Update or uninstall the package it is from."
+            f"`{name}` is not a policy: it has no `{missing}`. Update or uninstall the package it is from."
         )
     return policy
+
+
+def check_policy(given: object) -> None:
+    """Raise a `UsageError` where what a caller gave as a policy is none."""
+    if missing := _missing_part(given):
+        raise UsageError(f"`policy` is {given!r:.80}: it has no `{missing}`. Give the name of a policy, or a policy.")
+
+
+def _missing_part(policy: object) -> str:
+    return next((part for part in _PARTS if not hasattr(policy, part)), "")

@@ -19,7 +19,19 @@ from keepwhole.canonical.json_members import NotJson
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.notice import omitted
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]|"', re.S)
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_KEY = rf"{_STRING}\s*+:\s*+"
+_PLAIN = rf"(?:{_STRING}|-?+\d[\d.eE+-]*+|true|false|null)\s*+"
+
+
+def _inside(key: str, end: str) -> re.Pattern[str]:
+    """Values with a comma behind each, then what opens the next value, or the last value and what closes."""
+    values = rf"\s*+(?:{key}{_PLAIN}(,)\s*+)*+"
+    return re.compile(rf"{values}(?:{key}([\[{{])|(?:{key}{_PLAIN})?+({end}))?+", re.S)
+
+
+_INSIDE = {"}": _inside(_KEY, "}"), "]": _inside("", r"\]")}
+_BEHIND = re.compile(r"\s*+([}\],])")
 _CLOSES = {"{": "}", "[": "]"}
 _REST = 0.25
 """Share of the room that goes to what comes behind."""
@@ -41,22 +53,30 @@ def whole_part(text: str) -> WholePart | None:
     >>> whole_part('{"hits": [{"id": 1}, {"id": 2, "at": "Ber')
     WholePart(stop=29, closing='}]}')
     """
-    opened: list[str] = []
-    stop = 0
-    for token in _TOKEN.finditer(text):
-        sign = token[0]
-        if sign in _CLOSES:
-            opened.append(_CLOSES[sign])
-            stop = token.end()
-        elif sign in ("}", "]"):
-            if not opened or opened.pop() != sign:
-                return None
-            stop = token.end()
-        elif sign == ",":
-            stop = token.start()
-        if not opened or sign == '"':  # the end, or a string that does not end
+    begin = len(text) - len(text.lstrip())
+    if text[begin : begin + 1] not in _CLOSES:
+        return None
+    opened = [_CLOSES[text[begin]]]
+    at = stop = begin + 1
+    while opened and (found := _INSIDE[opened[-1]].match(text, at)) is not None:
+        comma, bracket, close = (found.end(group) for group in (1, 2, 3))
+        at = stop = max(stop, comma - 1, bracket, close)
+        if bracket > 0:
+            opened.append(_CLOSES[text[bracket - 1]])
+            continue
+        if close < 0:
             break
-    return WholePart(stop, "".join(reversed(opened))) if stop else None
+        opened.pop()
+        while opened and (behind := _BEHIND.match(text, at)) is not None and behind[1] in (",", opened[-1]):
+            at = behind.end()
+            if behind[1] == ",":
+                stop = behind.start(1)
+                break
+            opened.pop()
+            stop = at
+        else:
+            break
+    return WholePart(stop, "".join(reversed(opened)))
 
 
 def begins_json(text: str) -> bool:
