@@ -369,7 +369,7 @@ def _with_policy(settings: config.Settings, policy: "str | Policy | TruncationCo
         config.policy_of(settings, policy)  # refuse an unknown name now, not at the first result
         return settings.replace(policy=policy)
     if policy is not None:
-        from keepwhole.policies.catalog import check_policy
+        from keepwhole.policies.policy import check_policy
 
         check_policy(policy)
     return settings

@@ -19,8 +19,7 @@ from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, RuleName, profile_for
 from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.account import Account, Projection
-from keepwhole.policies.catalog import check_policy
-from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer
+from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer, check_policy
 from keepwhole.record.bills import Billing
 from keepwhole.record.journal import Journal
 from keepwhole.record.writer import SessionWriter, decision_draft

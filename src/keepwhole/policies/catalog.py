@@ -10,13 +10,12 @@ from collections.abc import Mapping
 
 from keepwhole import plugins
 from keepwhole.errors import UsageError
-from keepwhole.policies.policy import Policy
+from keepwhole.policies.policy import Policy, missing_part
 from keepwhole.policies.settings import BUILT_IN, CAREFUL, AutoSettings, RetentionSettings, RollingContext
 from keepwhole.settings_section import suggestion
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
-_PARTS = ("name", "arrive", "age")
 _ROLLING, _RETENTION = RollingContext(), RetentionSettings()
 
 
@@ -65,18 +64,8 @@ def policy_named(
     if make is None:
         raise UsageError(f"There is no policy `{name}`. {suggestion(name, known_policies())}")
     policy = make()
-    if missing := _missing_part(policy):
+    if missing := missing_part(policy):
         raise UsageError(
             f"`{name}` is not a policy: it has no `{missing}`. Update or uninstall the package it is from."
         )
     return policy
-
-
-def check_policy(given: object) -> None:
-    """Raise a `UsageError` where what a caller gave as a policy is none."""
-    if missing := _missing_part(given):
-        raise UsageError(f"`policy` is {given!r:.80}: it has no `{missing}`. Give the name of a policy, or a policy.")
-
-
-def _missing_part(policy: object) -> str:
-    return next((part for part in _PARTS if not hasattr(policy, part)), "")

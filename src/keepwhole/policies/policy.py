@@ -10,6 +10,7 @@ only choices that change something.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
+from keepwhole.errors import UsageError
 from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.policies.transcript import Item, Transcript
@@ -247,3 +248,14 @@ def rule_meaning(rule: str, reason: str | None = None) -> str:
     policies have none but their name."""
     meaning = RULES.get(rule, f"chosen by the rule `{rule}`")
     return f"{meaning}: {reason}" if reason else meaning
+
+
+def check_policy(given: object) -> None:
+    """Raise a `UsageError` where what a caller gave as a policy is none."""
+    if missing := missing_part(given):
+        raise UsageError(f"`policy` is {given!r:.80}: it has no `{missing}`. Give the name of a policy, or a policy.")
+
+
+def missing_part(given: object) -> str:
+    """Return the name of the first part of a policy that something does not have; empty where it has all."""
+    return next((part for part in ("name", "arrive", "age") if not hasattr(given, part)), "")
