@@ -8,6 +8,7 @@ by their defaults (100,000 and 200,000 tokens) they change nothing at this lengt
 
 import argparse
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -158,13 +159,15 @@ def _started(name: str, folder: Path, meter: str, length: str, home: str) -> Gen
     environment = {"PATH": os.environ["PATH"], "HOME": home, **_OFFLINE}
     with (
         open(Path(home) / f"{name}.log", "wb") as log,
-        subprocess.Popen([str(binary), *words[1:]], env=environment, stdout=log, stderr=subprocess.STDOUT) as process,
+        subprocess.Popen(
+            [str(binary), *words[1:]], env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        ) as process,
     ):
         try:
             _wait_for(port, process, Path(home) / f"{name}.log")
             yield f"http://127.0.0.1:{port}", told.stdout.strip()
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)  # with the processes that it has started
 
 
 def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
