@@ -138,6 +138,8 @@ def scale_items(items: Sequence[WindowItem], used: int) -> list[WindowItem]:
     total = sum(item.tokens for item in items)
     if not total:
         return []
+    if total == used:  # as of the results of a session without requests, of which there may be fifty thousand
+        return sorted(items, key=lambda item: -item.tokens)
     found: list[WindowItem] = []
     so_far = given = 0
     for item in items:
