@@ -75,10 +75,11 @@ def inline_data(part: Json) -> tuple[str, Json] | None:
 def converse_media(part: Json) -> tuple[MediaKind, Json] | None:
     """The media of a block of Converse, with their kind; None for any other part, and for a document of texts."""
     for kind in _CONVERSE:
-        inside = fields_of(part.get(kind))
-        source = fields_of(inside.get("source"))
-        if "bytes" in source or "s3Location" in source:
-            return kind, inside
+        if kind in part:
+            inside = fields_of(part[kind])
+            source = fields_of(inside.get("source"))
+            if "bytes" in source or "s3Location" in source:
+                return kind, inside
     return None
 
 

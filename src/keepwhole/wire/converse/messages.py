@@ -53,6 +53,9 @@ def is_own(message: Wire) -> bool:
 
 def decode(message: Json) -> Message | None:
     """The meaning of a message of Converse."""
+    content: Any = message.get("content")
+    if content.__class__ is not list or not content or (content[0].__class__ is dict and "type" in content[0]):
+        return None  # as most messages of other dialects, which are all asked here first
     if not is_own(message):
         return None
     role = ROLES[message["role"]]
