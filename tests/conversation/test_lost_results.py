@@ -3,7 +3,7 @@
 import copy
 import json
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -45,11 +45,14 @@ def lose(messages: list[Json], call_id: str, loss: Any) -> list[Json]:
     found: list[Json] = []
     for message in copy.deepcopy(messages):
         content = message.get("content")
+        given = cast("list[Json]", content) if isinstance(content, list) else []
         if "parts" in message:
             found += _lost_part(message, call_id, loss)
-        elif isinstance(content, list) and any(block.get("tool_use_id") == call_id for block in content):
-            kept = [_lost(block, "content", loss) for block in content if block.get("tool_use_id") == call_id]
-            others = [block for block in content if block.get("tool_use_id") != call_id]
+        elif any("toolResult" in block for block in given):
+            found += _lost_converse(message, call_id, loss)
+        elif any(block.get("tool_use_id") == call_id for block in given):
+            kept = [_lost(block, "content", loss) for block in given if block.get("tool_use_id") == call_id]
+            others = [block for block in given if block.get("tool_use_id") != call_id]
             blocks = others if loss == "dropped" else [*kept, *others]
             found += [{**message, "content": blocks}] if blocks else []
         elif call_id in (message.get("tool_call_id"), message.get("call_id")) and "name" not in message:
@@ -69,6 +72,18 @@ def _lost_part(message: Json, call_id: str, loss: Any) -> list[Json]:
         elif loss != "dropped":
             parts.append({"functionResponse": {**part["functionResponse"], "response": {"output": loss}}})
     return [{**message, "parts": parts}] if parts else []
+
+
+def _lost_converse(message: Json, call_id: str, loss: Any) -> list[Json]:
+    """A message of Converse without the result of a call; nothing where that was all of it."""
+    blocks: list[Json] = []
+    for block in message["content"]:
+        if block.get("toolResult", {}).get("toolUseId") != call_id:
+            blocks.append(block)
+        elif loss != "dropped":
+            parts = [{"text": loss}] if isinstance(loss, str) else []
+            blocks.append({"toolResult": {**block["toolResult"], "content": parts}})
+    return [{**message, "content": blocks}] if blocks else []
 
 
 def _lost(message: Json, key: str, loss: Any) -> Json:
