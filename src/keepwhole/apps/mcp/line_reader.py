@@ -72,7 +72,7 @@ def read_line(line: bytes | LongLine, server: str) -> SessionMessage | None:
                 return SessionMessage(jsonrpc_message_adapter.validate_json(readable, by_name=False))
         except ValueError:
             continue
-    return _failure(answered_id(line), server, "an answer that is no valid JSON-RPC")
+    return _failure(answered_id(line), server, "an answer that is not valid JSON-RPC")
 
 
 def answered_id(line: bytes) -> int | str | None:
