@@ -5,8 +5,6 @@ from collections.abc import Sequence
 _RESTORE = "Restore a backup with `keepwhole store restore`, or move the folder away to begin a new record."
 _NEXT_STEPS = {"doctor": _RESTORE, "sessions verify": _RESTORE}
 """The step after each command that errors of the record advise."""
-_ASKED = "Run `keepwhole sessions verify` for the full list; other results are not affected."
-_GIVEN = "Other results are not affected. Run the tool again, or restore a backup: `keepwhole store restore`."
 _WAYS = ("Run `keepwhole {}`.", "See `keepwhole {}`.", "Check the folder with `keepwhole {}`.")
 
 
@@ -21,12 +19,3 @@ def without_own_advice(message: str, words: Sequence[str]) -> str:
             for way in _WAYS:
                 message = message.replace(way.format(command), next_step)
     return message
-
-
-def in_full_list(finding: str) -> str:
-    """A finding in a list of all damage, which need not advise to ask for that list.
-
-    >>> in_full_list("Run `keepwhole sessions verify` for the full list; other results are not affected.")
-    'Other results are not affected. Run the tool again, or restore a backup: `keepwhole store restore`.'
-    """
-    return finding.replace(_ASKED, _GIVEN)

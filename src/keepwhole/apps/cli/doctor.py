@@ -4,7 +4,7 @@ import argparse
 
 from keepwhole.apps import doctor as checks
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.advice import in_full_list, without_own_advice
+from keepwhole.apps.cli.advice import without_own_advice
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.store.protocol import ChecksStorage
 
@@ -32,7 +32,7 @@ def doctor(args: argparse.Namespace) -> int:
         with screen.Progress("verifying entries", entries) as progress:
             found += checks.verify_sessions(context.store, lambda _: progress.step())
     context.close()
-    found = [one.replace(what=in_full_list(without_own_advice(one.what, ("doctor",)))) for one in found]
+    found = [one.replace(what=screen.in_full_list(without_own_advice(one.what, ("doctor",)))) for one in found]
     if args.json:
         screen.print_json([{"grade": one.grade, "what": one.what} for one in found])
     else:

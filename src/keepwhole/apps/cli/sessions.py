@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 
 from keepwhole.apps.argument_words import telling_argument
 from keepwhole.apps.cli import export_page, screen
-from keepwhole.apps.cli.advice import in_full_list
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.apps.cli.session_list import describe_session
 from keepwhole.apps.kept_words import count_kept
@@ -181,7 +180,7 @@ def verify_sessions(args: argparse.Namespace) -> int:
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
         for finding in report.findings:
             about = f"entry {finding.seq}: " if finding.seq else ""
-            screen.say(f"    {about}{screen.line(in_full_list(finding.what), 500)}")
+            screen.say(f"    {about}{screen.line(screen.in_full_list(finding.what), 500)}")
     for what in around:
         print(f"keepwhole: {screen.line(what, 500)}", file=sys.stderr)
     return 0 if not around and all(report.whole for report in reports) else 1
@@ -312,7 +311,7 @@ def _as_dict(info: SessionInfo) -> dict[str, Any]:
 
 
 def _report(report: Verification) -> dict[str, Any]:
-    findings = [{"entry": finding.seq, "what": in_full_list(finding.what)} for finding in report.findings]
+    findings = [{"entry": finding.seq, "what": screen.in_full_list(finding.what)} for finding in report.findings]
     return {
         "session": report.session,
         "whole": report.whole,
