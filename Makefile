@@ -22,7 +22,7 @@ AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31 \
   @playwright/mcp@0.0.83
 
-.PHONY: docs site serve-site run demo replay test coverage mutants mutants-sample quick check bench bench-check torture browser browser-ready adapters clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
+.PHONY: docs site serve-site run demo replay test coverage mutants mutants-sample quick check bench bench-check torture browser browser-ready adapters strangers clients clients-openhands servers production fix requirements pin-images vendor repository build release-check clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -98,6 +98,11 @@ browser-ready: .venv/browser .browser/axe.min.js  ## what they need; without it 
 adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the lowest and the current version
 	@for name in $(TRIALS); do echo "$$name"; \
 	  .venvs/$$name/bin/python -m pytest -m adapters --timeout=60 tests/integrations tests/test_docs.py || exit 1; done
+
+strangers: .venv/dev  ## README and goal pages, followed in new minimal systems with the oldest and the newest Python; needs root
+	command -v debootstrap >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends debootstrap; } || \
+	  { echo "Install debootstrap, then run \`make strangers\` again."; exit 1; }
+	$(BIN)/python -m tests.strangers.minimal_root
 
 servers: .venv/dev .servers/installed  ## the MCP gateway before other people's servers, from PyPI and npm
 	MCP_SERVERS_BIN="$(CURDIR)/.servers/bin:$(CURDIR)/.servers/node_modules/.bin" $(BIN)/python -m pytest -m mcp_servers
@@ -202,6 +207,6 @@ release-check: check test site  ## everything that can be checked of a release w
 	$(BIN)/python -m release.check
 
 clean:  ## what is left is what is in the repository
-	rm -rf .venv .venvs .clients .servers .browser .mutants .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
+	rm -rf .venv .venvs .clients .servers .strangers .browser .mutants .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
 	  .coverage dist build site bench/results
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,8 +3,8 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_overloads
 
 import keepwhole
 
@@ -110,18 +110,22 @@ def _first_sentences(method: Callable[..., Any]) -> str:
 
 
 def _signature(name: str, thing: Callable[..., Any]) -> str:
-    """The signature as it is written in the source, one parameter a line where it is long."""
+    """The signatures as they are written in the source, one parameter a line where one is long."""
     function: Any = thing.__init__ if inspect.isclass(thing) else inspect.unwrap(thing)
+    return "\n".join(_written(name, one, inspect.isclass(thing)) for one in get_overloads(function) or [function])
+
+
+def _written(name: str, function: Callable[..., Any], is_class: bool) -> str:
     (written,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(written, (ast.FunctionDef, ast.AsyncFunctionDef))
-    given = [one for one in _parameters(written.args) if one != "self"]
-    result = "" if written.returns is None or inspect.isclass(thing) else f" -> {_type(written.returns)}"
+    given = [one for one in _parameters(written.args, inspect.unwrap(function).__globals__) if one != "self"]
+    result = "" if written.returns is None or is_class else f" -> {_type(written.returns)}"
     short = f"{name}({', '.join(given)}){result}"
     return short if len(short) <= 100 else "\n".join([f"{name}(", *(f"    {one}," for one in given), f"){result}"])
 
 
-def _parameters(args: ast.arguments) -> Iterator[str]:
-    """Each parameter with its type and default, in order."""
+def _parameters(args: ast.arguments, known: Mapping[str, Any]) -> Iterator[str]:
+    """Each parameter with its type and default, in order; options by name are listed one by one."""
     positional = [*args.posonlyargs, *args.args]
     defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
     yield from (_parameter(*pair) for pair in zip(positional, defaults, strict=True))
@@ -131,7 +135,19 @@ def _parameters(args: ast.arguments) -> Iterator[str]:
         yield "*"
     yield from (_parameter(*pair) for pair in zip(args.kwonlyargs, args.kw_defaults, strict=True))
     if args.kwarg is not None:
-        yield f"**{_parameter(args.kwarg, None)}"
+        options = _options(args.kwarg.annotation, known)
+        yield from ["*"] if options and not (args.vararg or args.kwonlyargs) else []
+        yield from options or [f"**{_parameter(args.kwarg, None)}"]
+
+
+def _options(annotation: ast.expr | None, known: Mapping[str, Any]) -> list[str]:
+    """The options of `**options: Unpack[Options]`; none where it is written otherwise."""
+    if not (isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Unpack"):
+        return []
+    (written,) = ast.parse(inspect.getsource(known[ast.unparse(annotation.slice)])).body
+    assert isinstance(written, ast.ClassDef)
+    fields = [field for field in written.body if isinstance(field, ast.AnnAssign)]
+    return [f"{ast.unparse(field.target)}: {_type(field.annotation)} = …" for field in fields]
 
 
 def _parameter(one: ast.arg, default: ast.expr | None) -> str:

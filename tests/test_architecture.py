@@ -267,3 +267,10 @@ def test_where_do_i_change_x_is_short_and_names_what_exists() -> None:
     named = {name for row in rows for name in re.findall(r"`([\w./-]+)`", row) if "/" in name or name.endswith(".py")}
     places = {name for name in named if (Path("src/keepwhole") / name).exists() or Path(name).exists()}
     assert named - places == {"stream.py"}  # each dialect has one
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Before Python 3.11.5 `(?:ab?c)*+` matches wrongly (gh-106052); `(?>(?:ab?c)*)` means the same."""
+    possessive = re.compile(r"\)(?:[*+?]|\{[\d,]*\})\+")
+    lines = ((name, line) for name, module in MODULES.items() for line in module.text.splitlines())
+    assert [f"{name}: {line.strip()}" for name, line in lines if possessive.search(line)] == []

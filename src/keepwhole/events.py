@@ -36,7 +36,7 @@ def log_truncation_mark(session: str, trace_id: str, tool: str) -> None:
 
 def log_passed_on(what: str, kind: str) -> None:
     """Log that a part of a request or a response was forwarded unchanged because of an error."""
-    _warning("passed on as it came: %s reason=%s", what, kind)
+    _warning("passed on unchanged: %s reason=%s", what, kind)
 
 
 UNTRIED = "untried version"

@@ -187,7 +187,7 @@ class Session(SessionReader):
     def keep_media(
         self, tool: str, arguments: object, media: Iterable[MediaBytes], **options: Unpack[MediaOptions]
     ) -> list[str]:
-        """Store images, documents and other bytes of a result that are shown as they came; return their artifact ids.
+        """Store images, documents and other bytes of a result, which are shown unchanged; return their artifact ids.
 
         Each is a result of its own, beside the text that `keep` stores. One that cannot be stored is left out.
         """

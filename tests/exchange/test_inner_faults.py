@@ -73,7 +73,7 @@ def test_a_request_that_cannot_be_begun_passes_as_it_came(
     monkeypatch.setattr(router, "_begin", raising)
     assert begin(router, body()) is None
     assert router.counts["requests"] == 1
-    assert (f"passed on as it came: request reason={type(error).__name__}" in warned.text) is is_logged
+    assert (f"passed on unchanged: request reason={type(error).__name__}" in warned.text) is is_logged
 
 
 @pytest.mark.parametrize("blocks", [[TEXT], [TEXT, RECALL]], ids=["plain", "with a recall"])
@@ -85,7 +85,7 @@ def test_an_event_that_cannot_be_read_passes_as_it_came(
     monkeypatch.setattr(AnthropicStream, "feed", fail)
     shown = streamed(exchange, events)
     assert shown == b"".join(events)
-    assert ("passed on as it came: event reason=RuntimeError" in warned.text) is (RECALL in blocks)
+    assert ("passed on unchanged: event reason=RuntimeError" in warned.text) is (RECALL in blocks)
 
 
 def test_a_stream_whose_end_cannot_be_made_ends_as_the_provider_ended_it(
@@ -96,7 +96,7 @@ def test_a_stream_whose_end_cannot_be_made_ends_as_the_provider_ended_it(
     monkeypatch.setattr(exchange, "_release", lambda: b"")
     shown = streamed(exchange, events_of(TEXT, RECALL))
     assert b"message_stop" in shown
-    assert "passed on as it came: end of a stream reason=RuntimeError" in warned.text
+    assert "passed on unchanged: end of a stream reason=RuntimeError" in warned.text
 
 
 def test_a_bill_that_cannot_be_read_is_not_learned_from(
@@ -105,7 +105,7 @@ def test_a_bill_that_cannot_be_read_is_not_learned_from(
     exchange = begin(SessionRouter(each=True, store=MemoryStore()), body())
     monkeypatch.setattr(exchange, "_learn_bill", fail)
     assert exchange.learn_bill(200, b"{}", complete=True) is None
-    assert "passed on as it came: bill reason=RuntimeError" in warned.text
+    assert "passed on unchanged: bill reason=RuntimeError" in warned.text
     assert exchange.learn_bill(200, b"", complete=False) is None
 
 
@@ -117,4 +117,4 @@ def test_a_request_is_as_good_without_a_marker_that_cannot_be_set(
     exchange = begin(router, body())
     account = exchange.account.replace(mode="on", changed_last=1)
     assert outgoing_request._with_marker(router.session("s"), exchange._endpoint, b"{}", account) == b"{}"
-    assert "passed on as it came: marker reason=RuntimeError" in warned.text
+    assert "passed on unchanged: marker reason=RuntimeError" in warned.text

@@ -11,7 +11,18 @@ ROOT = Path(__file__).parents[2]
 SLOW = ("tests/clients", "tests/torture", "tests/mutants", "tests/promises/test_linear_time.py")
 """What is not worth its time here; nor are the tests behind these marks: what a mutant breaks, others notice first."""
 MARKS = "not torture and not browser and not clients"
-_LEFT_OUT = (".git", ".venv", ".venvs", ".browser", ".clients", ".servers", ".mutants", "__pycache__", ".hypothesis")
+_LEFT_OUT = (
+    ".git",
+    ".venv",
+    ".venvs",
+    ".browser",
+    ".clients",
+    ".servers",
+    ".strangers",
+    ".mutants",
+    "__pycache__",
+    ".hypothesis",
+)
 _UNWANTED = ("PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE")
 
 

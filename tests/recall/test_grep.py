@@ -166,7 +166,7 @@ def test_a_hostile_literal_in_a_hostile_text_takes_no_time() -> None:
 def test_without_re2_a_regular_expression_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "re2", None)
     answer = asked(paged(), "abc\n", pattern="a.c", regex=True)
-    assert "keepwhole[search]" in answer
+    assert "extra `search`" in answer
 
 
 def test_with_re2_a_regular_expression_is_matched_within_lines() -> None:

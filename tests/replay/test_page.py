@@ -265,7 +265,7 @@ def test_settings_come_with_the_name_and_the_verdict_of_their_policy() -> None:
 def test_where_nothing_saves_the_page_shows_a_sentence_instead_of_settings() -> None:
     report = reports.full()
     report["settings"] = None
-    assert "On these runs no setting of ours saves anything without hiding much." in read(report).words
+    assert "On these runs no setting of Keepwhole saves anything without hiding much." in read(report).words
 
 
 def test_what_was_not_read_is_listed_with_the_reason() -> None:

@@ -50,7 +50,7 @@ def test_what_is_recommended_has_a_reason_with_the_figures_of_both() -> None:
     careful, lean = row(0.60, 0.97), row(0.50, 0.94, name="auto-lean")
     said = "it costs 50 % less than sending everything and shows 94 % of what was needed; "
     assert reason_for(lean, [careful, lean]) == f"{said}`auto` with its defaults costs 40 % less and shows 97 %"
-    assert "no setting of ours that hides as little costs 5 % less" in reason_for(careful, [careful, lean])
+    assert "no setting of Keepwhole that hides as little costs 5 % less" in reason_for(careful, [careful, lean])
 
 
 def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> None:

@@ -116,6 +116,8 @@ def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
 
 def _folder(record: LocalRecord) -> Iterator[Diagnosis]:
     folder = record.settings.home
+    if os.path.isdir(folder):
+        record_folder.refuse_foreign(folder)
     if not os.path.exists(os.path.join(folder, "record.db")):
         record_folder.refuse_lost(folder, lambda: True, with_log=True)
         yield Diagnosis("note", f"there is no record in {folder} yet; the first `keepwhole run` makes one")
@@ -221,9 +223,19 @@ def _speed(record: LocalRecord) -> Iterator[Diagnosis]:
 
 
 def _sessions(on_entry: Callable[[Entry], None], store: Store) -> Iterator[Diagnosis]:
-    sessions = store.sessions()
+    sessions, damaged = store.sessions(), 0
     for info in sessions:
-        for finding in verify(store, info.name, on_entry).findings:
+        findings = verify(store, info.name, on_entry).findings
+        damaged += bool(findings)
+        for finding in findings:
             entry = f", entry {finding.seq}" if finding.seq else ""
             yield Diagnosis("bad", f"session {info.name}{entry}: {finding.what}")
-    yield Diagnosis("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")
+    verified = f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}"
+    if damaged:
+        yield Diagnosis("note", f"{verified}: {_are(damaged)} damaged, {_are(len(sessions) - damaged)} whole")
+    else:
+        yield Diagnosis("ok", verified)
+
+
+def _are(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'}"

@@ -80,7 +80,7 @@ class Gate:
         """Return the requested path and query without the token, or why the request is refused."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not target.startswith("/"):
-            return Refusal(400, "Ask for a path: this is no proxy for other hosts.")
+            return Refusal(400, "Request a path: this server relays nothing to other hosts.")
         if self._hosts is not None and host.lower() not in self._hosts:
             return Refusal(403, "This host is not served here. If it should be, add it to `proxy.hosts`.")
         if origin is not None and origin not in self._origins:

@@ -40,15 +40,15 @@ _LEVELS = 3
 _SPACE = r"[ \t\n\r]*+"
 _INSIDE = r"[^\"\\\x00-\x1f]"
 _ESCAPE = r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})"
-_STRING = rf"\"{_INSIDE}*+(?:{_ESCAPE}{_INSIDE}*+)*+\""
+_STRING = rf"\"{_INSIDE}*+(?>(?:{_ESCAPE}{_INSIDE}*+)*)\""
 _KEY = rf"{_STRING}{_SPACE}:{_SPACE}"
-_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
+_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?>(?:\.[0-9]++)?)(?>(?:[eE][-+]?[0-9]++)?)"
 _WORD = r"true|false|null|NaN|-?Infinity"
 
 _scan: _Scan = cast("Any", json.JSONDecoder(parse_int=str, parse_float=str)).scan_once
 _spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(_SPACE).match)
 _key = re.compile(_KEY).match
-_in_string = cast("Callable[..., re.Match[str]]", re.compile(rf"(?:{_INSIDE}++|{_ESCAPE})*+").match)
+_in_string = cast("Callable[..., re.Match[str]]", re.compile(rf"(?>(?:{_INSIDE}++|{_ESCAPE})*)").match)
 
 
 def _value(levels: int) -> str:
@@ -57,8 +57,8 @@ def _value(levels: int) -> str:
     if not levels:
         return rf"(?:{scalar})"
     inner = _value(levels - 1)
-    array = rf"\[{_SPACE}(?:{inner}{_SPACE}(?:,{_SPACE}(?!\])|(?=\])))*+\]"
-    members = rf"\{{{_SPACE}(?:{_KEY}{inner}{_SPACE}(?:,{_SPACE}(?!\}})|(?=\}})))*+\}}"
+    array = rf"\[{_SPACE}(?>(?:{inner}{_SPACE}(?:,{_SPACE}(?!\])|(?=\])))*)\]"
+    members = rf"\{{{_SPACE}(?>(?:{_KEY}{inner}{_SPACE}(?:,{_SPACE}(?!\}})|(?=\}})))*)\}}"
     return rf"(?:{scalar}|{array}|{members})"
 
 
@@ -144,7 +144,7 @@ def _next_large(text: str, at: int, closing: str) -> int:
     A comma counts as read only where what follows it is seen, so that no step ends between it and a bracket.
     """
     key = _KEY if closing == "}" else ""
-    members = _pattern(f"(?:{key}", rf"{_SPACE}(?:,{_SPACE}(?=[^\{closing}])|(?=\{closing})))*+")
+    members = _pattern(f"(?>(?:{key}", rf"{_SPACE}(?:,{_SPACE}(?=[^\{closing}])|(?=\{closing})))*)")
     while text[at] != closing:
         stop = cast("re.Match[str]", members.match(text, at, at + _STEP)).end()
         if stop == at:

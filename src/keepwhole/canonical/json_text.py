@@ -54,11 +54,11 @@ Raises `ValueError`, `StopIteration` where no value begins there, or `RecursionE
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast("Any", json.decoder).scanstring)
 _LARGEST_AT_ONCE = 2_000_000
 """Characters that one call may read: ten milliseconds. A larger text is read in steps."""
-_next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
+_next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?>(?:\\.[^"\\]*+)*))"[ \t\n\r]*+:[ \t\n\r]*+').match
 _next_element = re.compile(r"[ \t\n\r]*+[\[,][ \t\n\r]*+(?!\])").match
 _closing = re.compile(r"[ \t\n\r]*+(?:[{\[][ \t\n\r]*+)?[}\]]").match
-_strings_in = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S).finditer
-_in_string = cast("Callable[..., re.Match[str]]", re.compile(r'(?:[^"\\]++|\\.)*+', re.S).match)
+_strings_in = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z)', re.S).finditer
+_in_string = cast("Callable[..., re.Match[str]]", re.compile(r'(?>(?:[^"\\]++|\\.)*)', re.S).match)
 _HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB]")
 _STEP = 65_536
 """Characters that one call may look at, so that other threads need not wait."""

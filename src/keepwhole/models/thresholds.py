@@ -11,17 +11,17 @@ _WORDS: tuple[tuple[Level, str, str], ...] = (
     (
         "warn",
         "Warning",
-        "The window fills up; this changes nothing, since the policy shows old results shorter at any share.",
+        "Only a warning. The policy shortens old results whenever that pays, at any share.",
     ),
     (
         "compact",
         "Compaction",
-        "From here on the oldest steps are replaced by a summary that says how to read them back.",
+        "From here on, a summary replaces the oldest steps and says how to read them back.",
     ),
     (
         "hard",
         "Hard limit",
-        "From here on this is done too where the client compacts by itself and has not done so in time.",
+        "From here on, the summary also replaces them if the client compacts by itself but has not done so in time.",
     ),
 )
 

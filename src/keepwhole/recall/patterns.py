@@ -110,7 +110,7 @@ def _re2() -> Any:
     except ImportError:
         raise UsageError(
             f"Regular expressions of a model need RE2: {install_hint('search')}.",
-            "Regular expressions are not installed here (keepwhole[search]). Leave regex out: then it is literal.",
+            "Regular expressions are not installed here (extra `search`). Leave regex out: then it is literal.",
         ) from None
     return re2
 

@@ -38,7 +38,7 @@ class RecallTools(NamedTuple):
     def answer(self, name: str, arguments: Mapping[str, Any]) -> RecallAnswer:
         """Run the tool `name`. Never raises, whatever the model wrote."""
         if name not in NAMES:
-            raise UsageError(f"`{name}` is not a tool of ours. Ours: {', '.join(f'`{own}`' for own in NAMES)}.")
+            raise UsageError(f"`{name}` is not a recall tool. Call one of {', '.join(f'`{own}`' for own in NAMES)}.")
         try:
             if name == SEARCH_ARTIFACTS:
                 from keepwhole.recall.search_artifacts import query_of

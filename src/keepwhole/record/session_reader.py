@@ -88,7 +88,7 @@ class SessionReader:
             return reader.text()
 
     def recall_bytes(self, id: str) -> bytes:
-        """The bytes of a result as they came."""
+        """The bytes of a result, unchanged."""
         row = self._find_row(id)
         self._refuse_huge(id, row)
         with self.store.open(body_of(row)) as reader:

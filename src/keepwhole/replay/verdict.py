@@ -72,7 +72,7 @@ def reason_for(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> st
     plain = f"it costs {_percent(1 - cost)} less than sending everything and shows {_percent(kept)} of what was needed"
     auto = next((row for row in rows if row["name"] == "auto"), None)
     if auto is None or auto["name"] == best["name"]:
-        return f"{plain}; no setting of ours that hides as little costs {_percent(1 - _BETTER)} less"
+        return f"{plain}; no setting of Keepwhole that hides as little costs {_percent(1 - _BETTER)} less"
     more, less = auto["all_in_context"]["value"], auto["in_context"]["value"]
     return f"{plain}; `auto` with its defaults costs {_percent(1 - more)} less and shows {_percent(less)}"
 

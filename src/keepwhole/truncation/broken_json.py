@@ -19,15 +19,15 @@ from keepwhole.canonical.json_members import NotJson
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.notice import omitted
 
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING = r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"'
 _KEY = rf"{_STRING}\s*+:\s*+"
 _PLAIN = rf"(?:{_STRING}|-?+\d[\d.eE+-]*+|true|false|null)\s*+"
 
 
 def _inside(key: str, end: str) -> re.Pattern[str]:
     """Values with a comma behind each, then what opens the next value, or the last value and what closes."""
-    values = rf"\s*+(?:{key}{_PLAIN}(,)\s*+)*+"
-    return re.compile(rf"{values}(?:{key}([\[{{])|(?:{key}{_PLAIN})?+({end}))?+", re.S)
+    values = rf"\s*+(?>(?:{key}{_PLAIN}(,)\s*+)*)"
+    return re.compile(rf"{values}(?>(?:{key}([\[{{])|(?>(?:{key}{_PLAIN})?)({end}))?)", re.S)
 
 
 _INSIDE = {"}": _inside(_KEY, "}"), "]": _inside("", r"\]")}

@@ -18,8 +18,8 @@ from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 
 _DEFINITION = re.compile(
-    r"\n[ \t]*+(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
-    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]++){0,20}+"
+    r"\n[ \t]*+(?>(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
+    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]++){0,20})"
     r"(?:def|class|func|function|fn|impl|struct|enum|interface|trait|type|module|namespace|object|record|protocol|macro"
     r"|sub|proc|fun|val|test|describe|it)\b[ \t(*]",
 )

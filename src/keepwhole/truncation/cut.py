@@ -272,7 +272,7 @@ def _piece(row: object) -> Piece:
         return Inserted(row)
     code, start, stop = cast("list[object]", row)
     if type(start) is not int or type(stop) is not int:
-        raise ValueError("an offset is no number")
+        raise ValueError("an offset is not a number")
     return Segment(_PARTS[cast("str", code)], start, stop)
 
 

@@ -29,8 +29,8 @@ _SAMPLE, _LINES, _WIDTH = 16_384, 30, 160
 _BEGINNING, _BEFORE, _AFTER, _PIECE = 160, 120, 280, 400
 """Of a line that is too long: characters of its beginning, around its match, and of the pieces of the rest."""
 _MATCH = re.compile(r"[^\s:|][^:\n|]*(?<=[/.\\\w])[:-]\d+[:-]|[\w./-]+\.\w{1,6}:\d+")
-_ONE_FILE = re.compile(r"\n{1,1000}+|([^:\n]*)[^\n]*(?:\n\1:[^\n]*){0,1000}+\n?")
-_ONE_FOLDER = re.compile(r"((?:[^\n]*/(?=[^/\n]))?)[^\n]*(?:\n\1[^/\n]*/?(?![^\n])){0,1000}+\n?")
+_ONE_FILE = re.compile(r"\n{1,1000}+|([^:\n]*)[^\n]*(?>(?:\n\1:[^\n]*){0,1000})\n?")
+_ONE_FOLDER = re.compile(r"((?:[^\n]*/(?=[^/\n]))?)[^\n]*(?>(?:\n\1[^/\n]*/?(?![^\n])){0,1000})\n?")
 """Many lines of a run at once: a pattern goes through them much faster than a loop."""
 
 

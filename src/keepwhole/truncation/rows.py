@@ -100,10 +100,10 @@ def _delimiter(text: str) -> str:
 def _record(delimiter: str, eol: str) -> re.Pattern[str]:
     """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else."""
     mark = re.escape(delimiter)
-    field = rf"(?<![^{mark}\r\n])\"(?:[^\"]++|\"\")*+\"[^{mark}\r\n]*+"
+    field = rf"(?<![^{mark}\r\n])\"(?>(?:[^\"]++|\"\")*)\"[^{mark}\r\n]*+"
     stray = rf"(?<=[^{mark}\r\n])\""
     end = r"\r?\n" if eol == "\n" else r"\r"
-    return re.compile(rf"(?:[^\"\r\n]++|{field}|{stray})*+(?:{end}|\r?\Z)")
+    return re.compile(rf"(?>(?:[^\"\r\n]++|{field}|{stray})*)(?:{end}|\r?\Z)")
 
 
 def _cut(source: Source, bounds: Sequence[int], units: list[int], is_json: bool) -> Cut:

@@ -26,8 +26,8 @@ from itertools import accumulate
 from keepwhole.canonical.utf8 import quick_for
 
 SEQUENCES = (
-    r"(?:\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]{0,4096}+(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,4096}+\x1b\\"
-    r"|[ -/]*+[0-~]))++"
+    r"(?>(?:\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]{0,4096}+(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,4096}+\x1b\\"
+    r"|[ -/]*+[0-~]))+)"
 )
 """Terminal sequences that follow each other."""
 _HIDDEN = re.compile(

@@ -107,7 +107,7 @@ _SEARCH = _any(
 """A match with its file: its line, or only the file; a line near a match; a file with spaces in its name."""
 _IN_FILE = re.compile(r"(\d{1,7})([:-])(?!\d\d[:-]\d\d)")
 _LISTING = _any(
-    r"\s{0,4}(?:~?\.{0,2}/)?[\w@.+\[\]()%#-]++(?:/[\w@.+\[\]()%#-]++)++/?…?$|(?=\S++$)[\w@+.-]*\.\w{1,10}$",
+    r"\s{0,4}(?:~?\.{0,2}/)?[\w@.+\[\]()%#-]++(?>(?:/[\w@.+\[\]()%#-]++)+)/?…?$|(?=\S++$)[\w@+.-]*\.\w{1,10}$",
     r"[bcdlps-][rwxsStT-]{9}[.+@]? |total \d+$|[│ \xa0]*[├└]──",
 )
 _NUMBER = re.compile(r"\s*\d{1,7}(?:→|\t|[:|]|\. )")
@@ -122,7 +122,7 @@ _CODE = _any(
     r"return\b|throw |raise \w|await |yield |defer |go func|assert\b|module \w+$|attr_\w+ :|require|typedef |extern ",
     r"(?:if|for|while|switch|catch) ?\(|(?:if|while) \[|(?:else|try|finally|default|do)\b ?:?$",
     r"(?:fi|done|esac|then|end)\b;?$|local \w|set -[a-z]|echo [\"'$-]|[A-Z_][A-Z0-9_]*+=|export \w+=|\$\w+ ?=",
-    r"@\w++(?:\.\w++)*+(?:\(.{0,100})?$|[})\]]++[;,)]*+$|(?:self|this)\.\w|\.\w+\(",
+    r"@\w++(?>(?:\.\w++)*)(?:\(.{0,100})?$|[})\]]++[;,)]*+$|(?:self|this)\.\w|\.\w+\(",
     r"(?:\w++ )?\"[\w./@-]+\"$|\w++ ++[\w.*\[\]]++ ++`\w+:",
     r"(?:SELECT|INSERT|CREATE|ALTER) ",
 )

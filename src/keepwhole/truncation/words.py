@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 
 from keepwhole.truncation.question import COMMON, UNSPACED, fold
 
-_RUN = re.compile(r"\d{1,3}+(?:,\d{3})++(?![.,-]*+\d)|\d{1,3}+,(?:\d{3},)*+|\w++(?:[.-]\w++)*+")
+_RUN = re.compile(r"\d{1,3}+(?>(?:,\d{3})+)(?![.,-]*+\d)|\d{1,3}+,(?>(?:\d{3},)*)|\w++(?>(?:[.-]\w++)*)")
 """A figure with its thousands apart; figures in a list, which ends in a comma; any other word."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 """A character as JSON may write it."""

@@ -17,7 +17,7 @@ from keepwhole.truncation.edges import joined
 from keepwhole.truncation.notice import elements_omitted, text_omitted
 from keepwhole.truncation.tree import TreeCut
 
-_TAG = re.compile(r"""<[^>"']*+(?:"[^"]*+"[^>"']*+|'[^']*+'[^>"']*+)*+>""")
+_TAG = re.compile(r"""<[^>"']*+(?>(?:"[^"]*+"[^>"']*+|'[^']*+'[^>"']*+)*)>""")
 _NO_TAG = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.S)
 _LARGEST = 1_000_000
 _DEEPEST = 101

@@ -15,7 +15,7 @@ _ANTHROPIC = "anthropic-ratelimit-"
 _OPENAI = "x-ratelimit-"
 _CODEX = "x-codex-"
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:Z|\+00:00)$")
-_SPAN = re.compile(r"(?<![\d.])(\d{1,12}+(?:\.\d{1,12}+)?+)(ms|[dhms])")
+_SPAN = re.compile(r"(?<![\d.])(\d{1,12}+(?>(?:\.\d{1,12}+)?))(ms|[dhms])")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _MOST = 12
 """Limits that are taken of one answer."""

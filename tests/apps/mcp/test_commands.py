@@ -47,9 +47,10 @@ def test_a_wrapped_server_keeps_its_names_and_its_results_are_read_through_the_e
 
 def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp-gateway"]) == 2
-    assert "--config FILE" in capsys.readouterr().err
-    assert main(["mcp-gateway", "--config", str(tmp_path / "none.json")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "--servers FILE" in capsys.readouterr().err
+    for option in ("--servers", "--config"):
+        assert main(["mcp-gateway", option, str(tmp_path / "none.json")]) == 2
+        assert "cannot be read" in capsys.readouterr().err
     assert main(["mcp", "--http", "0.0.0.0:1"]) == 2
     assert "--public" in capsys.readouterr().err
     assert main(["mcp-gateway", "accept"]) == 0

@@ -32,5 +32,5 @@ def check(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json({"ok": True, "file": found})
     else:
-        screen.say(f"✓ {found or 'no settings file; the defaults hold'}")
+        screen.say(f"✓ {found or 'no settings file; the defaults apply'}")
     return 0

@@ -32,7 +32,7 @@ def doctor(args: argparse.Namespace) -> int:
         with screen.Progress("verifying entries", entries) as progress:
             found += checks.verify_sessions(context.store, lambda _: progress.step())
     context.close()
-    found = [one.replace(what=without_own_advice(one.what, ("doctor",))) for one in found]
+    found = [one.replace(what=screen.in_full_list(without_own_advice(one.what, ("doctor",)))) for one in found]
     if args.json:
         screen.print_json([{"grade": one.grade, "what": one.what} for one in found])
     else:

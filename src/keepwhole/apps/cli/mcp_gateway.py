@@ -11,7 +11,9 @@ from keepwhole.errors import UsageError
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("--config", metavar="FILE", help="the servers, as clients write them: `mcpServers` by name")
+    servers = ("--servers", "--config")  # the second as other MCP programs call it; entries that `wrap` wrote have it
+    words = "the servers, as clients write them: `mcpServers` by name"
+    parser.add_argument(*servers, dest="servers", metavar="FILE", help=words)
     parser.add_argument("--server", metavar="NAME", help="only this one of them")
     add_config(parser, "--settings")
     parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
@@ -35,8 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def gateway(args: argparse.Namespace) -> int:
     """Serve what the file's servers offer."""
-    if args.config is None:
-        raise UsageError("Which servers? Give `--config FILE`, a file with `mcpServers` as clients write it.")
+    if args.servers is None:
+        raise UsageError("Which servers? Give `--servers FILE`, a file with `mcpServers` as clients write it.")
     require_extra()
     from keepwhole.apps.listener import parse_address
     from keepwhole.apps.mcp.gateway import Gateway
@@ -44,7 +46,7 @@ def gateway(args: argparse.Namespace) -> int:
     from keepwhole.apps.mcp.servers_file import read_servers
 
     address = parse_address(args.http, args.public) if args.http else None
-    file = read_servers(args.config, args.server, args.inherit_env)
+    file = read_servers(args.servers, args.server, args.inherit_env)
     context = _open_context(args)
     through = Gateway(context.shell_session(), file, recall=not args.without_recall)
 

@@ -247,8 +247,8 @@ def print_settings(report: ReplayReport) -> None:
     screen.say("")
     if report.settings is None:
         print_paragraph(
-            "Nothing of ours saves on these runs without hiding much, so there is nothing to set: `auto`, the default, "
-            "leaves short conversations as they are."
+            "No setting of Keepwhole saves on these runs without hiding much, so there is nothing to set: `auto`, the "
+            "default, does not change short conversations."
         )
         return
     if report.recommended is not None:

@@ -24,7 +24,7 @@ _UNITS = {"cost": ", in uncached tokens"}
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
-    parser.add_argument("--since", type=float, metavar="DAYS", help="only sessions that began in the last so many days")
+    parser.add_argument("--since", type=float, metavar="DAYS", help="only sessions from the last N days")
     parser.add_argument(
         "--tools", action="store_true", help="what tool declarations take, by server, and which were never called"
     )
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def report(args: argparse.Namespace) -> int:
     """Print the comparison, or what tool declarations take."""
     if args.since is not None and not args.since > 0:
-        raise UsageError(f"`--since {args.since:g}` is no number of days.")
+        raise UsageError(f"`--since {args.since:g}`: give a number of days above 0, such as 30.")
     context = CommandContext(args)
     try:
         by_name = _sessions(context, args.since)

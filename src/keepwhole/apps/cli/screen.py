@@ -201,3 +201,16 @@ def confirm(question: str, yes: bool) -> bool:
         return False
     print(f"{question} [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+_ASKED = "Run `keepwhole sessions verify` for the full list; other results are not affected."
+_GIVEN = "Other results are not affected. Run the tool again, or restore a backup: `keepwhole store restore`."
+
+
+def in_full_list(finding: str) -> str:
+    """A finding in a list of all damage, which need not advise to ask for that list.
+
+    >>> in_full_list("Run `keepwhole sessions verify` for the full list; other results are not affected.")
+    'Other results are not affected. Run the tool again, or restore a backup: `keepwhole store restore`.'
+    """
+    return finding.replace(_ASKED, _GIVEN)

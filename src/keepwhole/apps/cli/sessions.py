@@ -180,7 +180,7 @@ def verify_sessions(args: argparse.Namespace) -> int:
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
         for finding in report.findings:
             about = f"entry {finding.seq}: " if finding.seq else ""
-            screen.say(f"    {about}{screen.line(finding.what, 500)}")
+            screen.say(f"    {about}{screen.line(screen.in_full_list(finding.what), 500)}")
     for what in around:
         print(f"keepwhole: {screen.line(what, 500)}", file=sys.stderr)
     return 0 if not around and all(report.whole for report in reports) else 1
@@ -311,7 +311,7 @@ def _as_dict(info: SessionInfo) -> dict[str, Any]:
 
 
 def _report(report: Verification) -> dict[str, Any]:
-    findings = [{"entry": finding.seq, "what": finding.what} for finding in report.findings]
+    findings = [{"entry": finding.seq, "what": screen.in_full_list(finding.what)} for finding in report.findings]
     return {
         "session": report.session,
         "whole": report.whole,

@@ -95,7 +95,7 @@ def installed(to: Target) -> list[str]:
     if text is None:
         return []
     if to.client == _PLUGIN:
-        return [to.command] if text == _plugin(to) else ["another version of ours"]
+        return [to.command] if text == _plugin(to) else ["another version of Keepwhole"]
     try:
         found = settings.commands(text, _events(to.client), partial(is_own, client=to.client))
     except ValueError as error:

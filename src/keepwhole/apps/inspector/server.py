@@ -132,7 +132,7 @@ class Inspector:
     async def _image(self, request: web.BaseRequest, asked: PageRequest) -> web.StreamResponse:
         kept = await asyncio.to_thread(self.services.record.find_result, *asked.names)
         if not is_displayed(kept.result, kept.facts.size):
-            raise _Refused(404, "This is no image that a browser displays. Download it.")
+            raise _Refused(404, "A browser cannot display this. Download it.")
         own = headers.image(kept.result.media_type)
         return await raw.send_result(self.services.record, asked.names[0], kept, request, own)
 

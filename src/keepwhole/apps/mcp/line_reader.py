@@ -17,7 +17,7 @@ from keepwhole.logs.lines import repaired_characters
 LONGEST_LINE = 64 * 1_048_576
 """Bytes of one message; a longer one is not read, and its call is answered with an error."""
 _KEPT = 4_096
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"|[{}\[\]]', re.DOTALL)
 _VALUE = re.compile(rb'\s{0,99}:\s{0,99}(?:(-?\d{1,18})|"([^"\\]{1,200})")')
 _LAST_ID = re.compile(rb',\s*"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,200})")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
@@ -72,7 +72,7 @@ def read_line(line: bytes | LongLine, server: str) -> SessionMessage | None:
                 return SessionMessage(jsonrpc_message_adapter.validate_json(readable, by_name=False))
         except ValueError:
             continue
-    return _failure(answered_id(line), server, "an answer that is no valid JSON-RPC")
+    return _failure(answered_id(line), server, "an answer that is not valid JSON-RPC")
 
 
 def answered_id(line: bytes) -> int | str | None:

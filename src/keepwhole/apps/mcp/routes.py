@@ -93,7 +93,7 @@ def parsed_cursor(cursor: str | None, servers: int) -> Cursor:
         return Cursor(0)
     number, page, rest = (*cursor.split(":", 2), "", "")[:3]
     if not (_is_number(number) and _is_number(page)) or int(number) >= servers:
-        raise MCPError(code=INVALID_PARAMS, message="This cursor is not one of ours. List from the beginning.")
+        raise MCPError(code=INVALID_PARAMS, message="This cursor is unknown here. List from the beginning.")
     return Cursor(int(number), int(page), rest)
 
 

@@ -85,7 +85,7 @@ class Connection(RequestHandler):
             _log.error("a request failed: %s", type(exc).__name__)
         if request.writer.output_size > 0:
             raise ConnectionError("an answer has begun already")
-        words = "This is no HTTP that is understood here." if status < 500 else "The proxy failed at this request."
+        words = "This HTTP request is not understood." if status < 500 else "The proxy failed at this request."
         response = error_response(status, words)
         response.force_close()
         return response

@@ -34,9 +34,11 @@ Path: TypeAlias = tuple[str | int, ...]
 Span: TypeAlias = tuple[int, int]
 _Cuts: TypeAlias = dict[Path, list[Span]]
 """What goes of each piece of one event."""
-_STRING = re.compile(r'"(?P<json>(?:[^"\\]|\\.)*+)(?:"|\\?\Z)|^data: ?+(?P<text>[^{\["\n].*)', re.DOTALL | re.MULTILINE)
+_STRING = re.compile(
+    r'"(?P<json>(?>(?:[^"\\]|\\.)*))(?:"|\\?\Z)|^data: ?+(?P<text>[^{\["\n].*)', re.DOTALL | re.MULTILINE
+)
 """A string of JSON, or the beginning of one at the end; or data that is plain text."""
-_STRINGS = re.compile(rb'"((?:[^"\\]|\\.)*+)"?', re.DOTALL)
+_STRINGS = re.compile(rb'"((?>(?:[^"\\]|\\.)*))"?', re.DOTALL)
 _PLAIN = re.compile(rb"^data: ?+(?!\{|\[DONE\])", re.MULTILINE)
 
 

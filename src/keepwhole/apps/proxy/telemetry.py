@@ -176,7 +176,7 @@ def attributes(proxied: ProxiedRequest) -> Mapping[str, Fact]:
         facts["gen_ai.usage.cache_read.input_tokens"] = proxied.usage.cached
         facts["gen_ai.usage.cache_creation.input_tokens"] = proxied.usage.written
     if proxied.predicted is not None:
-        facts["keepwhole.tokens.cached.foreseen"] = proxied.predicted
+        facts["keepwhole.tokens.cached.expected"] = proxied.predicted
     return facts
 
 
@@ -210,8 +210,8 @@ def summary_line(proxied: ProxiedRequest) -> str:
         words += [f"{account.unstored} not stored"] * bool(account.unstored)
         words += [f"{exchange.count} rounds of recall"] * bool(exchange.count)
     if proxied.usage is not None:
-        foreseen = "" if proxied.predicted is None else f" (foreseen {_short(proxied.predicted)})"
-        words.append(f"cached {_short(proxied.usage.cached)} of {_short(proxied.usage.input)}{foreseen}")
+        expected = "" if proxied.predicted is None else f" (expected {_short(proxied.predicted)})"
+        words.append(f"cached {_short(proxied.usage.cached)} of {_short(proxied.usage.input)}{expected}")
     words.append(f"{proxied.first:.2f} s to the first byte, {proxied.seconds:.1f} s")
     if exchange is not None:
         words.append(f"{ascii(exchange.session[:60])[1:-1]} {ascii(exchange.identity.branch[:20])[1:-1]}")

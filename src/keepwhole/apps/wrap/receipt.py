@@ -199,8 +199,8 @@ def _why_none(tally: Tally, command: str) -> str:
             "that Keepwhole knows: OpenAI Chat, OpenAI Responses or Anthropic Messages."
         )
     return (
-        f"If `{command}` did ask a model, it went past Keepwhole: look for an address in its settings, which counts "
-        "more than the one it was given, and whether its API is OpenAI's or Anthropic's."
+        f"If `{command}` did ask a model, it went past Keepwhole: check whether an address in its settings takes "
+        "precedence over the one it was given, and whether its API is OpenAI's or Anthropic's."
     )
 
 

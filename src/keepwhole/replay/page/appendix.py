@@ -20,7 +20,7 @@ _DEFINITIONS = (
     ("Steps ok", "Steps with evidence of which all was shown: one missing id fails a call."),
     ("Cost", "Input tokens at the provider's price, with its cache, as a share of what sending everything costs."),
     ("All-in", "Cost, plus a round trip for each result from which something was missing."),
-    ("Blind", "The same, if whoever fetches does not know where in the result to look."),
+    ("Blind", "The same, if the agent that fetches does not know where in the result to look."),
     ("Tail", "Cost, if the client marks only the ends of requests for the cache."),
     (
         "Clairvoyant",
@@ -40,7 +40,7 @@ def settings(report: Part) -> Markup | None:
     first = (
         _recommendation(chosen, rows, words(part(report, "recommended"), "reason"))
         if chosen.strip()
-        else tag("p", "On these runs no setting of ours saves anything without hiding much.")
+        else tag("p", "On these runs no setting of Keepwhole saves anything without hiding much.")
     )
     return join(first, [_other(row) for row in others])
 

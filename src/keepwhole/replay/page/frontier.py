@@ -83,7 +83,9 @@ def _cost(key: str) -> Callable[[Part], Interval | None]:
 _COST_KINDS = (
     CostKind("all-in", "All-in", "Input with the provider's cache, plus fetching back what was missing.", all_in),
     CostKind("cached", "Cached", "Input with the provider's cache; nothing is fetched back.", _cost("cost")),
-    CostKind("blind", "Blind", "All-in, but whoever fetches does not know where to look.", _cost("all_in_blind")),
+    CostKind(
+        "blind", "Blind", "All-in, but the agent that fetches does not know where to look.", _cost("all_in_blind")
+    ),
     CostKind("tail", "Tail", "Cached only up to the end of a request, as most clients set it.", _cost("tail")),
 )
 _SIZES = (Size("wide", 1000, 520, 14), Size("narrow", 360, 420, 11))

@@ -196,7 +196,9 @@ class BlobFolder:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             os.close(fd)
-            raise Damaged("The file of a stored body is not a regular file of ours. Run `keepwhole doctor`.")
+            raise Damaged(
+                "The file of a stored body is not a regular file that Keepwhole wrote. Run `keepwhole doctor`."
+            )
         return fd
 
     def has(self, blob: str) -> bool:

@@ -59,10 +59,15 @@ def prepare_folder(path: str) -> None:
             f"`{path}` cannot be used for the record ({error.strerror}). Set `KEEPWHOLE_HOME` to a folder you can "
             "write to."
         ) from error
-    if status.st_uid != os.geteuid():
-        raise StoreRefused(f"`{path}` belongs to another user. Set `KEEPWHOLE_HOME` to a folder of your own.")
+    refuse_foreign(path)
     if fresh:
         refuse_network(path)
+
+
+def refuse_foreign(path: str) -> None:
+    """Raise `StoreRefused` for the folder of another user, which no command reads."""
+    if os.stat(path).st_uid != os.geteuid():
+        raise StoreRefused(f"`{path}` belongs to another user. Set `KEEPWHOLE_HOME` to a folder of your own.")
 
 
 def refuse_network(path: str) -> None:

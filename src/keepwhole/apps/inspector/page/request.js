@@ -60,7 +60,7 @@ const Answered = ({ name, address }) => {
   if (error) return html`<${Broken} error=${error} again=${again} />`;
   if (!answer) return html`<${Skeleton} rows=${3} />`;
   if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
-  if (!answer.messages?.length) return html`<p class="quiet">${answer.status === undefined ? "No answer is on record." : "Nothing that can be read as messages; see it as it came."}</p>`;
+  if (!answer.messages?.length) return html`<p class="quiet">${answer.status === undefined ? "No answer is on record." : "Nothing that can be read as messages; see its bytes."}</p>`;
   return html`<div class="answer">${answer.messages.flatMap((each) => each.parts).map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`)}</div>`;
 };
 
@@ -87,7 +87,7 @@ const Pretty = ({ address, title }) => {
   if (state.error) return html`<${Broken} error=${state.error} />`;
   if (state.text === undefined) return html`<${Skeleton} rows=${12} />`;
   const shown = state.text.slice(from, from + PAGE);
-  return html`<div class="head"><p class="quiet">${state.plain ? "Not one JSON value: shown as it came." : "Indented to be read; the bytes that were sent are behind the next tab."}</p><${Copy} text=${() => state.text} label="Copy" what=${title} /></div>
+  return html`<div class="head"><p class="quiet">${state.plain ? "Not one JSON value: shown unchanged." : "Indented to be read; the bytes that were sent are behind the next tab."}</p><${Copy} text=${() => state.text} label="Copy" what=${title} /></div>
     <pre class="body" tabindex="0" aria-label=${title}>${visible(shown)}</pre>
     ${state.text.length > PAGE && html`<p class="pager"><button type="button" disabled=${from === 0} onClick=${() => setFrom(Math.max(from - PAGE, 0))}>← Before</button>
       <span>Characters ${count(from)} to ${count(from + shown.length)} of ${count(state.text.length)}</span><button type="button" disabled=${from + PAGE >= state.text.length} onClick=${() => setFrom(from + PAGE)}>After →</button></p>`}`;

@@ -112,7 +112,7 @@ const Answer = ({ name, answer }) => {
   if (!answer) return html`<p class="quiet">No answer is on record.</p>`;
   if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
   const parts = answer.messages.flatMap((each) => each.parts);
-  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has it as it came." : `The answer is ${oneLine(answer.outcome)}: it ended before it was whole.`}</p>`;
+  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has its bytes." : `The answer is ${oneLine(answer.outcome)}: it ended before it was whole.`}</p>`;
   return parts.length ? parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`) : html`<p class="quiet">The model said nothing.</p>`;
 };
 
