@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import psycopg
 
 from bench.postgres import Group
-from bench.proxy import cpu, process, request
 from bench.support.postgres_server import Database, database
+from bench.support.proxy_processes import cpu, process, request
 from bench.support.setup import PYTHON, Setup, say
 from keepwhole.logs.reader import find_logs, read_runs
 from keepwhole.logs.run import Run

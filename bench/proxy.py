@@ -4,26 +4,23 @@ The provider answers at once, so that only the way to it is measured. Requests o
 """
 
 import http.client
-import json
 import os
-import subprocess
 import time
-from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
 from bench import floors
+from bench.proxy_load import load_rows
 from bench.support.bare_log import BareLog
+from bench.support.proxy_processes import cpu, process, request, step
 from bench.support.row import Row, row_with_floor, row_without_floor
-from bench.support.setup import PYTHON, ROOT, Setup, say
+from bench.support.setup import PYTHON, Setup, say
 
 _WHAT = "proxy"
-_TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
 _TOGETHER = 8
-_LINE = "the quick brown fox jumps over the lazy dog, and again\n"
 
 
 def proxy(setup: Setup) -> list[Row]:
@@ -31,7 +28,7 @@ def proxy(setup: Setup) -> list[Row]:
         return [Row(_WHAT, "–", "needs the extra `proxy` and /proc")]
     with ExitStack() as stack:
         ways = _Ways(setup, stack)
-        return [*_first_byte(ways, setup), *_streams(ways, setup), *_large(ways)]
+        return [*_first_byte(ways, setup), *_streams(ways, setup), *_large(ways), *load_rows(setup)]
 
 
 class _Ways:
@@ -80,36 +77,6 @@ class _Ways:
 
         with ThreadPoolExecutor(_TOGETHER) as pool:
             list(pool.map(ask, range(_TOGETHER)))
-
-
-@contextmanager
-def process(
-    words: Sequence[str], setup: Setup, home: str = "proxy", **more: str
-) -> Generator[tuple[subprocess.Popen[str], int]]:
-    """Start a process that prints its port."""
-    environ = {**setup.environment(setup.path(home)), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
-    running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    line = running.stdout.readline()
-    try:
-        yield running, int(line.split(",")[0].rpartition(":")[2])
-    finally:
-        running.terminate()
-        running.wait(30)
-
-
-def step(number: int, chars: int) -> list[dict[str, Any]]:
-    """A call and its result."""
-    call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": f"make {number}"}}
-    text = f"{number}\n" + _LINE * (chars // len(_LINE))
-    result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}
-    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-
-
-def request(messages: Sequence[Any], most: int = 100) -> bytes:
-    """A request of a client that has a tool."""
-    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": _TOOLS}
-    return json.dumps({**first, "messages": messages}).encode()
 
 
 def _first_byte(ways: _Ways, setup: Setup) -> list[Row]:
@@ -177,10 +144,10 @@ def _streams(ways: _Ways, setup: Setup) -> list[Row]:
         say(f"proxy: streams, {what}")
         spent: dict[str, list[float]] = {way: [] for way in ways.processes}
         for round in range(setup.rounds):
-            for way, process in ways.processes.items():
-                before = cpu(process)
+            for way, running in ways.processes.items():
+                before = cpu(running)
                 ways.ask_together(way, most, many, f"{round}")
-                spent[way].append((cpu(process) - before) * 1000 / (many * _TOGETHER))
+                spent[way].append((cpu(running) - before) * 1000 / (many * _TOGETHER))
         ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
         rows.append(
             row_with_floor(
@@ -206,13 +173,6 @@ def _large(ways: _Ways) -> list[Row]:
         row_with_floor("proxy: a result of 10 MB in a request", f"{median(took):.2f} s", "–", took, floors.PROXY_LARGE),
         row_without_floor("proxy: peak memory meanwhile", f"{peak:.0f} MB", "–", [peak], " MB", 0),
     ]
-
-
-def cpu(process: int) -> float:
-    """CPU seconds that a process has used."""
-    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _peak(process: int) -> float:

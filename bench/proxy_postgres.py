@@ -14,9 +14,9 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.proxy import process, request, step
 from bench.support.object_store import bare_put, start_object_store
 from bench.support.postgres_server import database
+from bench.support.proxy_processes import process, request, step
 from bench.support.row import Row, row_with_floor
 from bench.support.setup import PYTHON, Setup, say
 

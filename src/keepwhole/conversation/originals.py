@@ -32,6 +32,7 @@ from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Body, Draft
 from keepwhole.store.stored_text import StoredText
+from keepwhole.store.wait_guard import check_may_wait
 from keepwhole.truncation.client_cut import RULE, ClientCut, cut_of, readings
 from keepwhole.truncation.cut import Cut
 from keepwhole.truncation.notice import imitates
@@ -53,6 +54,7 @@ class ClientOriginal(NamedTuple):
 def take_original(writer: SessionWriter, call_id: str, came: str, find: FindOriginal) -> ClientOriginal | None:
     """Store what the client cut a text from; None where it did not cut it, or the original is not found."""
     for reading in _readings(came):
+        check_may_wait()
         with find(call_id, reading) as found:
             taken = None if found is None else _take(writer, found.reading, found.output)
         if taken is not None:

@@ -21,9 +21,12 @@ from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batc
 from keepwhole.conversation.scaled_images import plan_scaled
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Choice, Policy, Situation
+from keepwhole.store.wait_guard import check_may_wait
 from keepwhole.wire import dialects
 from keepwhole.wire.request_body import RequestBody, read_request
 
+_MANY = 64
+"""Messages that are new to a branch, from which on following them takes long."""
 _TRIES = 4
 """How often a plan is made again because another process was first; then only what depends on no other result."""
 
@@ -45,6 +48,8 @@ class View(NamedTuple):
 
 def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
+    if len(view.messages) - shared > _MANY:
+        check_may_wait()
     is_record_read = branch.follow(
         view.messages, shared, is_record_read=is_record_read, continues=view.continues, client=view.mode.client
     )

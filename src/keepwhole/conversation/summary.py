@@ -117,7 +117,7 @@ class BranchSummary:
         decided now, or with other decisions."""
         decisions = self._decisions if decisions is None else decisions
         upto, text = (0, "") if self.current is None else (self.current.upto, self.current.text)
-        more = situation.reserve + sent_reserve(self._transcript, decisions, upto) + reserve(text)
+        more = situation.reserve + sent_reserve(self._transcript, decisions, upto) + (reserve(text) if text else 0)
         situation = self.situation(situation)
         sent = sent_tokens(self._transcript, decisions) + situation.overhead
         return situation._replace(margin=max(1.0, 1 - _COVERED + more / max(1, sent)))

@@ -46,6 +46,7 @@ from keepwhole.record.journal import Journal, ResultMatch
 from keepwhole.record.known_result import KnownResult
 from keepwhole.session import Session
 from keepwhole.store.protocol import FindsCalls, Store
+from keepwhole.store.wait_guard import check_may_wait
 from keepwhole.wire.dialect import Dialect
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.frames import without_frames
@@ -125,7 +126,10 @@ class ForkCheck:
             if any(map(journal.results_of_call, calls)) or not isinstance(store, FindsCalls):
                 return None
             after = journal.seq
-        origin = _find_origin(store, store.count_calls(calls), self._session.id, reader, messages)
+        counts = store.count_calls(calls)
+        if counts:
+            check_may_wait()
+        origin = _find_origin(store, counts, self._session.id, reader, messages)
         if origin is not None:
             begin_fork(self._session.writer, _note(origin), _wanted(origin, request), after)
         return origin

@@ -8,7 +8,6 @@ Must not know: answers, further rounds (`exchange`); how a round is put back int
 
 import hashlib
 import json
-import threading
 from functools import cached_property
 from typing import Any, cast
 
@@ -122,7 +121,6 @@ class HiddenRounds:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._lock = threading.Lock()
         self._by_key: dict[str, list[Round]] = {}
         self._read = 0
         """How many of those on record are known."""
@@ -135,7 +133,7 @@ class HiddenRounds:
     def read_all(self) -> tuple[dict[str, list[Round]], bool]:
         """Every round by the key of its answer, in order, and whether the record could be read; what cannot be read is
         left out."""
-        with self._lock:
+        with self._session.conversations.journal.lock:
             is_record_read = self._catch_up()
             return {key: list(found) for key, found in self._by_key.items()}, is_record_read
 
@@ -146,7 +144,7 @@ class HiddenRounds:
             self._session.writer.append_notes([(self._session.writer.new_result(TOOL, about), "")])
             return True
         except StoreError:
-            with self._lock:
+            with self._session.conversations.journal.lock:
                 self._by_key.setdefault(new.key, []).append(new)
             return False
 

@@ -25,6 +25,7 @@ from keepwhole.exchange.outgoing_request import HiddenRounds
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.logs.client_originals import ClientFolders
 from keepwhole.session import Session
+from keepwhole.store.wait_guard import AnswersAtOnce, MustWait, check_may_wait, held_meanwhile, without_waiting
 from keepwhole.wire.dialects import Endpoint, endpoint_of
 from keepwhole.wire.identity import Identity, conversation, identity_of, sender_of, session_id
 from keepwhole.wire.request_body import RequestBody, read_request
@@ -34,6 +35,8 @@ _MOST_SESSIONS = 64
 _FEWEST_SESSIONS, _MOST_WEIGHT = 4, 16 * 1024 * 1024
 """Where the latest requests have more bytes than this in all, only the fewest sessions are remembered: what is held of
 a session takes several times its latest request."""
+_LONGEST_AT_ONCE, _MOST_NEW = 512 * 1024, 4 * 1024
+"""Bytes of a request that is begun at once, and those of it that are more than in the sender's latest one."""
 _MOST_SENDERS = 16
 """Senders whose latest request is remembered, so that the next one need not be read from its beginning."""
 _LARGEST_REMEMBERED = 4 * 1024 * 1024
@@ -103,11 +106,25 @@ class SessionRouter:
         self.counts["requests"] += 1
         try:
             return self._begin(endpoint, headers, body, scope_of)
+        except MustWait:
+            self.counts["requests"] -= 1
+            raise
         except KeepwholeError as error:
             return self._pass_on(type(error).__name__)
         except Exception as error:  # a conversation is worth more than our part in it
             events.log_passed_on("request", type(error).__name__)
             return self._pass_on(type(error).__name__)
+
+    def begin_at_once(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, scope_of: ScopeOf = lambda _: str
+    ) -> Exchange | OwnAnswer | None:
+        """`begin` on a thread that must not wait: `MustWait` where that takes long, or something has to be written."""
+        latest = self._latest.get(sender_of(headers))
+        new = len(body) - (0 if latest is None else len(latest.text))
+        if len(body) > _LONGEST_AT_ONCE or new > _MOST_NEW or not isinstance(self.own.store, AnswersAtOnce):
+            raise MustWait
+        with without_waiting():
+            return self.begin(method, path, headers, body, scope_of)
 
     def session(self, name: str) -> Session:
         """The session with this final name."""
@@ -132,16 +149,13 @@ class SessionRouter:
             self.counts["threads refused"] += 1
             return OwnAnswer(400, json.dumps(refusal).encode())
         identity = identity_of(endpoint, headers, request)
-        self.counts[identity.purpose] += 1
         self._note_version(identity)
         if identity.purpose == "side":
+            self.counts["side"] += 1
             return None
         scope = scope_of(request)
         routed = self._route(identity, scope)
         session = routed.session if routed is not None else self.own
-        if routed is not None and not endpoint.counts:
-            is_fork = routed.fork.take_over(endpoint.dialect, request, identity.branch, identity.client)
-            self.counts.update(["forks"] if is_fork else ())
         self._weigh(session.id, len(body))
         exchange = Exchange(
             session,
@@ -154,7 +168,15 @@ class SessionRouter:
             log=routed.log if routed is not None and routed.session.settings.store_words == "on" else None,
             find_original=None if self._client_folders is None else self._client_folders.finder(headers),
         )
-        return exchange.begin()
+        with held_meanwhile(session.conversations.journal.lock):
+            if session.is_unsettled:
+                check_may_wait()
+            if routed is not None and not endpoint.counts:
+                is_fork = routed.fork.take_over(endpoint.dialect, request, identity.branch, identity.client)
+                self.counts.update(["forks"] if is_fork else ())
+            exchange.begin()
+        self.counts[identity.purpose] += 1
+        return exchange
 
     def _read(self, headers: Mapping[str, str], body: bytes) -> RequestBody | None:
         """Read a request with the help of the sender's latest one: most of it is the same."""

@@ -4,12 +4,12 @@ Owns: the table of models, how a model's name finds its row, and when a rewrite 
 Must not know: which model a session uses; it is given the name.
 """
 
-import re
 from collections.abc import Mapping
 from math import inf
 from types import MappingProxyType
 from typing import Annotated
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.canonical.value import Value
 from keepwhole.models.media_tokens import RuleName
 from keepwhole.settings_section import Count, Range, check_value, refuse_unknown
@@ -179,8 +179,8 @@ _INPUT: Mapping[str, float] = MappingProxyType(
     }
 )
 """Dollars for a million input tokens by a model's whole name, from the same table; a date may follow the name."""
-_DATED = re.compile(r"(?:[-@:](?:\d{6,}|\d{4}-\d\d-\d\d|latest|preview|v\d+)(?:[:]\d)?)*")
-_PLACES = re.compile(r"^(?:[a-z]+[.:])+")
+_DATED = lazy_pattern(r"(?:[-@:](?:\d{6,}|\d{4}-\d\d-\d\d|latest|preview|v\d+)(?:[:]\d)?)*")
+_PLACES = lazy_pattern(r"^(?:[a-z]+[.:])+")
 """Regions and vendors before a name: `us.anthropic.`, `ft:`."""
 _OVERRIDABLE = tuple(name for name in Profile.fields if name not in ("name", "assumed"))
 _NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})

@@ -15,7 +15,6 @@ Where a rule errs, it errs to more. English, code, logs and most data have no re
 """
 
 from itertools import pairwise
-from string import ascii_lowercase
 
 _UNIT = 20
 """Parts of a token in which the reserve of a page is given."""
@@ -102,7 +101,7 @@ def reserve_of(sample: str, tokens: float, text: str) -> float:
 
 
 def _latin_reserve(data: bytes, tokens: float) -> float:
-    letters = _count(data, ascii_lowercase.encode())
+    letters = _count(data, b"abcdefghijklmnopqrstuvwxyz")
     controls = _CONTROL * _count(data, _CONTROLS)
     if letters < _LETTERS * len(data) or letters + data.count(b" ") < _WORDY * len(data):
         return controls + (_DENSE * tokens if data.isascii() else 0)

@@ -25,6 +25,7 @@ neither is a text that only talks of errors (`class ParseError`, `# Error handli
 
 import re
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.error_words import CRASHES
 
@@ -38,8 +39,8 @@ _HINTS = (
     *CRASHES,
     *("forbidden", "unauthorized", " bad gateway", " unavailable", " bad request", "too many"),
 )
-_COLOR = re.compile(r"\x1b\[[0-9;]*m")
-_BEGINS = re.compile(
+_COLOR = lazy_pattern(r"\x1b\[[0-9;]*m")
+_BEGINS = lazy_pattern(
     r"""\s*(?:
       traceback\ \(most\ recent\ call\ last\)
     | (?<!\s)(?:[a-z_][\w$]*\.)*(?!(?:\w*_)?on_)\w*(?:error|exception|failure)
@@ -66,7 +67,7 @@ _BEGINS = re.compile(
     )""",
     re.VERBOSE,
 )
-_ANYWHERE = re.compile(
+_ANYWHERE = lazy_pattern(
     r""":\ (?:(?:fatal\ )?error[:\ ]
           |(?:command\ not\ found|no\ such\ file\ or\ directory|permission\ denied|not\ found|connection\ refused
              |no\ module\ named|no\ space\ left\ on\ device)\b)
@@ -81,7 +82,7 @@ _ANYWHERE = re.compile(
     """.replace("CRASHES", "|".join(CRASHES).replace(" ", r"\ ")),
     re.VERBOSE,
 )
-_TALLY = re.compile(
+_TALLY = lazy_pattern(
     r"""\W*(?: make(?:\[\d+\])?:\ \*\*\* | fail(?:\t|$) | failed\ \( | build\ fail | traceback\ \(
       | (?:found\ |tests?:\s*)?\d+\ (?:failed|failures?|errors?)\b
       | (?:(?:process|command)\ )?exit(?:ed)?\b | "(?:exit_?code|return_?code|status_?code)"

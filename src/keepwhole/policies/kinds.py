@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, cast
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.policies.settings import Kind
 from keepwhole.truncation.configuration import LIST, READ, SEARCH, SHELL, job_of
 
-_REPORTS = re.compile(
+_REPORTS = lazy_pattern(
     r"(?:(?:dispatch|spawn|run|call|launch|invoke|wait|new|sub)[_-]?)?(?:task|agent|subagent)s?(?:[_-]?output)?"
     r"|delegate\w*",
     re.I,
@@ -19,14 +20,14 @@ _MORE: dict[str, Kind] = {
     **dict.fromkeys(("find_file", "search_dir", "search_file"), "search"),
 }
 """SWE-agent's tools and others whose names say too little for `job_of`."""
-_EDITORS = re.compile(r"str_replace|text_editor", re.I)
-_VIEWS = re.compile(r'"command"\s*:\s*"view"')
-_COMMAND = re.compile(r'"(?:command|cmd|script|input)"\s*:\s*"\s*([\w-]*)')
-_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.S)
+_EDITORS = lazy_pattern(r"str_replace|text_editor", re.I)
+_VIEWS = lazy_pattern(r'"command"\s*:\s*"view"')
+_COMMAND = lazy_pattern(r'"(?:command|cmd|script|input)"\s*:\s*"\s*([\w-]*)')
+_STRING = lazy_pattern(r'[^"\\]*(?:\\.[^"\\]*)*', re.S)
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "input")
 _LONGEST = 400
-_HARMLESS = re.compile(r"2>(?:&1|/dev/null)|\|\| *(?:true\b|echo\b[^;&|\n]*)|'[^'\n]*'|\"[^\"\n]*\"")
-_BETWEEN = re.compile(r"\s*(?:&&|;|\n)\s*")
+_HARMLESS = lazy_pattern(r"2>(?:&1|/dev/null)|\|\| *(?:true\b|echo\b[^;&|\n]*)|'[^'\n]*'|\"[^\"\n]*\"")
+_BETWEEN = lazy_pattern(r"\s*(?:&&|;|\n)\s*")
 _ODD = frozenset("|&;\n<>`$")
 """What makes a command line more than one program with its arguments."""
 _PROGRAMS: dict[str, Kind | None] = {
@@ -35,12 +36,12 @@ _PROGRAMS: dict[str, Kind | None] = {
     **dict.fromkeys(("cd", "pwd", "echo", "printf", "true", "set"), None),
 }
 """What a program's output is; None for those that show nothing."""
-_SHOWS = re.compile(r"\s*(?:(sed -n)|git grep|git ls-files)\b")
+_SHOWS = lazy_pattern(r"\s*(?:(sed -n)|git grep|git ls-files)\b")
 """Programs that only show, by their first two words."""
 _TARGETS = ("url", "page", "pageId", "page_id", "tab", "tabId", "tab_id", "window", "app", "path", "file_path", "file")
 _TARGET_CHARS = 10_000
 """Arguments that name what an image is of; longer arguments are not read."""
-_SIFTS = re.compile(r"\s*(?:sort|uniq|cut|wc|tr|column|cat|nl|head|tail|less|more|rg|grep|egrep|sed -n)\b")
+_SIFTS = lazy_pattern(r"\s*(?:sort|uniq|cut|wc|tr|column|cat|nl|head|tail|less|more|rg|grep|egrep|sed -n)\b")
 
 
 def kind_of(tool: str, arguments: str) -> Kind:

@@ -32,6 +32,8 @@ from itertools import islice
 from struct import Struct
 from typing import cast
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
+
 STRETCH = 20
 """Characters that must be the same for one text to have come from another."""
 _BLOCK, _STRIDE = 9, 12
@@ -43,8 +45,8 @@ _MOST_VALUES = 48
 _MOST_TIMES = 5
 """A value that a text repeats more often than this says little."""
 _REACH = 120
-_WORD = re.compile(r"[^\W_](?:[\w./:@#+-]*\w)?")
-_VALUE = re.compile(
+_WORD = lazy_pattern(r"[^\W_](?:[\w./:@#+-]*\w)?")
+_VALUE = lazy_pattern(
     r"""(?=.{6,}) (?=.*[0-9]) (?=.*[^\W\d]) .+      # letters and digits: an id, a version, a commit
       | [0-9]{5,}                                   # a number that is no year
       | (?=.{7,}) .*\w[_./:@#-]\w.*                 # several words in one: a path, a name with underscores

@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.canonical.message import Call, Message
 from keepwhole.policies.atoms import argument_text, atoms
 
@@ -40,7 +41,7 @@ _SCANNED = 100_000
 """Characters of a text whose atoms count."""
 _SHORT_CALL = 1_000
 """Arguments longer than this name no single file that is read."""
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (\S+)", re.M)
+_PATCHED = lazy_pattern(r"^\*\*\* (?:Update|Add|Delete) File: (\S+)", re.M)
 _CONTENT = 20
 _TAKEN_BACK = 8
 """The newest messages that can be taken back."""

@@ -55,6 +55,11 @@ _MARK_WINDOW = 1 << 19
 """Bytes at either end of a result in which a truncation mark is looked for; all of it up to twice as many. What
 somebody cut is shorter than that."""
 
+_LARGE = 32_768
+"""Characters or bytes of an output for which it is worth a thread to store it."""
+_SIDE_BY_SIDE = 16
+"""Outputs that are stored at the same time."""
+
 Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 """Chooses how one new result is shown."""
 
@@ -205,15 +210,11 @@ def _add_together(
     own = {each.result.trace_id for each in arriving}
     are_stored = False
     try:
-        for each in arriving:
-            body = each.body
-            if body is None:
-                taken = writer.store.store_body(Feed(each.output), writer.room())
-                taken.reader.close()
-                body = bodies[each.result.trace_id] = taken.body
-            drafts.append(Draft(each.result, body))
-            drafts += [decision for decision in (each.client_decision, each.decision) if decision is not None]
+        _store_bodies(writer, arriving, bodies)
         are_stored = True
+        for each in arriving:
+            drafts.append(Draft(each.result, each.body or bodies[each.result.trace_id]))
+            drafts += [decision for decision in (each.client_decision, each.decision) if decision is not None]
         drafts += batch
         if not drafts:
             return Added([], [], [], [])
@@ -231,6 +232,30 @@ def _add_together(
     writer.count(added)
     new = [each.result for each in arriving if each.result.trace_id in names]
     return Added(list(arriving), new, entries, drafts, existed)
+
+
+def _store_bodies(writer: SessionWriter, arriving: Sequence[NewResult], bodies: dict[str, Body]) -> None:
+    """Store the outputs of new results; `bodies` gets each by its trace id once it is stored.
+
+    Large ones are stored side by side: each waits for the disk or for a bucket, and a disk makes several files durable
+    in little more time than one.
+    """
+
+    def store(each: NewResult) -> None:
+        taken = writer.store.store_body(Feed(each.output), room)
+        taken.reader.close()
+        bodies[each.result.trace_id] = taken.body
+
+    room = writer.room()
+    outputs = [each for each in arriving if each.body is None]
+    if sum(len(each.output) > _LARGE for each in outputs) < 2:
+        for each in outputs:
+            store(each)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # short commands keep one result
+
+    with ThreadPoolExecutor(min(len(outputs), _SIDE_BY_SIDE)) as pool:
+        list(pool.map(store, outputs))
 
 
 def _keep_taken(

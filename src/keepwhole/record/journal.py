@@ -57,6 +57,7 @@ from keepwhole.store.protocol import Body, Draft, HasLookups, Row, Store, body_o
 from keepwhole.store.reader import BodyReader
 from keepwhole.store.requests import Requests
 from keepwhole.store.stored_text import StoredText
+from keepwhole.store.wait_guard import check_may_wait
 from keepwhole.truncation.cut import Cut
 
 _T = TypeVar("_T")
@@ -149,6 +150,8 @@ class Journal:
         This is done once: what is appended to a session without entries, or after a purge, may be this process's own.
         """
         upto = self._following.last_seq
+        if upto:
+            check_may_wait()
         if upto and isinstance(self._store, HasLookups):
             past = Past(self._store, self._store.lookups, self._session, upto)
             notes, bills = past.notes(), past.bills()

@@ -5,11 +5,14 @@ import fcntl
 import os
 from collections.abc import Iterable
 
+from keepwhole.store.wait_guard import check_may_wait
+
 _FULL_SYNC = getattr(fcntl, "F_FULLFSYNC", None)
 
 
 def sync(fd: int) -> None:
     """Return only when the file or folder behind `fd` is on the disk itself."""
+    check_may_wait()
     if _FULL_SYNC is not None:
         fcntl.fcntl(fd, _FULL_SYNC)
     else:
@@ -24,6 +27,7 @@ def write_all(fd: int, data: memoryview) -> None:
 
 def write_file(path: str, chunks: Iterable[bytes], mode: int) -> None:
     """Write a file, all of it on the disk or nothing; an existing file or link of that name is replaced."""
+    check_may_wait()
     unfinished = f"{path}.{os.urandom(8).hex()}"
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -4,16 +4,15 @@ Owns: finding noise in kept text, leaving it out, and filling the room with more
 Must not know: which strategy chose the text. Nothing here touches a text that fits, or the record.
 """
 
-import re
-
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
 from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.skeleton import SEQUENCES
 from keepwhole.truncation.strategy import ITruncationStrategy, StrategyOptions
 
-_ESCAPES = re.compile(SEQUENCES)
-_BARE_RETURN = re.compile(r"\r(?!\n)")
+_ESCAPES = lazy_pattern(SEQUENCES)
+_BARE_RETURN = lazy_pattern(r"\r(?!\n)")
 _PASSES = 4
 _FULL = 0.85
 """A view this full is left as it is."""

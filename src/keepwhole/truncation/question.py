@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import pairwise
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
-UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
-_NO_LITERAL = re.compile(r"\\.|\[[^\]]{0,200}\]|\{[^}]{0,20}\}", re.S)
-_LITERAL = re.compile(r"\w{2,}")
+from keepwhole.canonical.lazy_pattern import lazy_pattern
+
+_WORD = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
+UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_NO_LITERAL = lazy_pattern(r"\\.|\[[^\]]{0,200}\]|\{[^}]{0,20}\}", re.S)
+_LITERAL = lazy_pattern(r"\w{2,}")
 """What is left of a pattern without escapes, sets and counts."""
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SUFFIXES = (
     "ations",
     "ation",
@@ -127,7 +129,7 @@ COMMON = frozenset(
     ]
 )
 _MOST_HITS = 400
-_NAME = re.compile(r"\w[\w./:@#-]{1,78}\w")
+_NAME = lazy_pattern(r"\w[\w./:@#-]{1,78}\w")
 _FEW = 8
 """Hits after which it is counted how many more there are, rather than found."""
 _RARE, _RARE_CALLED = 20, 3

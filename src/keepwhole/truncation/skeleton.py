@@ -18,11 +18,11 @@ Invariants: the time is linear in the length of the text; memory does not depend
 """
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.canonical.utf8 import quick_for
 
 SEQUENCES = (
@@ -30,7 +30,7 @@ SEQUENCES = (
     r"|[ -/]*+[0-~]))+)"
 )
 """Terminal sequences that follow each other."""
-_HIDDEN = re.compile(
+_HIDDEN = lazy_pattern(
     SEQUENCES + r"|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
     r"\\u[0-2a-fA-F][0-9a-fA-F]{3}|\\u31[0-9a-fA-F]{2})"
 )

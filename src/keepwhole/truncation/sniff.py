@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 from xml.parsers import expat
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.truncation.broken_json import begins_json
 from keepwhole.truncation.cut import Source
 
@@ -35,39 +36,39 @@ _STEP = 5
 _TAIL = 256
 _WIDTH = 160
 """A line is known by its beginning; patterns never see more, so no line can make them slow."""
-_VALUE = re.compile(
+_VALUE = lazy_pattern(
     r"\{\s*[\"}]|\[\s*(?:[\"{\[\]]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity)\s*(?:,|\]\s*$))",
     re.M,
 )
 """How a JSON object or array begins; `[test] ...` and `[12:00] ...` do not."""
 _SPACE = "\ufeff \t\r\n"
 
-_PREFACE = re.compile(
+_PREFACE = lazy_pattern(
     r"(?:Chunk ID: .{0,80}\n)?(?:Exit code:? -?\d+\n)?(?:Wall time: .{0,80}\n)?(?:Process .{0,80}\n)?"
     r"(?:Original token count: \d+\n)?(?:Command: .{0,400}\nDirectory: .{0,200}\n)?(?:Output:[ \n])?"
     r"(?:Total output lines: \d+\n+)?(?:Found \d+ \w+.{0,80}\n)?"
 )
 """What the shells of Codex, Claude Code and Gemini print before the output itself."""
-_DIFF = re.compile(
+_DIFF = lazy_pattern(
     r"^(?:diff --(?:git|cc|combined) \S|Index: \S.*\n={20}|--- \S.*\n\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d)", re.M
 )
 _DIFF_MARKS = ("@@ -", "diff --", "+++ ")
 _CLOSES = {"{": "}", "[": "]"}
-_SECOND_LINE = re.compile(r"\n(?:[}\]]\s{1,9}[^\s,}\]]|[{\[](?:(?<=[}\]]\n.)|(?<=[}\]]\r\n.)))")
-_SECOND_VALUE = re.compile(r"\}\{\"\w")
+_SECOND_LINE = lazy_pattern(r"\n(?:[}\]]\s{1,9}[^\s,}\]]|[{\[](?:(?<=[}\]]\n.)|(?<=[}\]]\r\n.)))")
+_SECOND_VALUE = lazy_pattern(r"\}\{\"\w")
 """What another value follows without a comma: neither can stand in one JSON value, not even inside a string."""
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.ASCII)
+    return lazy_pattern("|".join(patterns), re.ASCII)
 
 
-_CLOCK = re.compile(
+_CLOCK = lazy_pattern(
     r"[0-9][0-9]:[0-9][0-9](?:(?<=[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2})"
     r"|(?<=[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2})(?=:[0-9]{2})|(?<=[a-z]/[0-9]{4}:[0-9]{2}:[0-9]{2}))"
 )
 """A time with its date, as ISO, Go, syslog and Apache write them."""
-_UNQUOTED = re.compile(r"[^\"'`,;={}<>]*")
+_UNQUOTED = lazy_pattern(r"[^\"'`,;={}<>]*")
 _LOWER = r"trace|debug|info|notice|warn|warning|error|critical|fatal"
 _LOG = _any(
     rf"[^\w\"'`]{{0,3}}(?:\d\d:\d\d:\d\d|(?:{_LOWER.upper()}|PANIC)\b[\]:|)\s])|\d\d-\d\d \d\d:\d\d:\d\d",
@@ -94,8 +95,8 @@ _RUN_AT = _any(
     r"[^\s:]+::\S.{0,100}? (?:PASS|FAIL|ERROR|SKIP|XFAIL)",
 )
 """The same with a place in them."""
-_DIAGNOSTIC = re.compile(r"[^\s:(]+(?::\d+:\d+: \S|[:(]\d+(?:[:,]\d+)?\)?: (?:fatal )?(?:error|warning|note)\b)")
-_COMPOSE = re.compile(r"([\w.-]{1,40}) +\| ")
+_DIAGNOSTIC = lazy_pattern(r"[^\s:(]+(?::\d+:\d+: \S|[:(]\d+(?:[:,]\d+)?\)?: (?:fatal )?(?:error|warning|note)\b)")
+_COMPOSE = lazy_pattern(r"([\w.-]{1,40}) +\| ")
 _WORD = r"[^\s:|\"'`(),;=<>]"
 _PATH = rf"(?:{_WORD}*/{_WORD}+|{_WORD}+\.[A-Za-z]\w{{0,9}}|[A-Z]\w*file)"
 _SEARCH = _any(
@@ -105,12 +106,12 @@ _SEARCH = _any(
     r"(?=[^:]{1,110}+:\d)[^:|\"'`(),;=<>]{1,100}\.[A-Za-z]\w{0,5}:\d+:",
 )
 """A match with its file: its line, or only the file; a line near a match; a file with spaces in its name."""
-_IN_FILE = re.compile(r"(\d{1,7})([:-])(?!\d\d[:-]\d\d)")
+_IN_FILE = lazy_pattern(r"(\d{1,7})([:-])(?!\d\d[:-]\d\d)")
 _LISTING = _any(
     r"\s{0,4}(?:~?\.{0,2}/)?[\w@.+\[\]()%#-]++(?>(?:/[\w@.+\[\]()%#-]++)+)/?…?$|(?=\S++$)[\w@+.-]*\.\w{1,10}$",
     r"[bcdlps-][rwxsStT-]{9}[.+@]? |total \d+$|[│ \xa0]*[├└]──",
 )
-_NUMBER = re.compile(r"\s*\d{1,7}(?:→|\t|[:|]|\. )")
+_NUMBER = lazy_pattern(r"\s*\d{1,7}(?:→|\t|[:|]|\. )")
 _CODE_ENDS = (";", "{", "(", "=>", "),", "):")
 _CODE = _any(
     r"#!/|#include\b|#(?:define|ifn?def|endif|pragma)\b|#\[\w|//|/\*|\*/|\*$|\"{3}|'{3}|<\?php",
@@ -127,16 +128,16 @@ _CODE = _any(
     r"(?:SELECT|INSERT|CREATE|ALTER) ",
 )
 _CODE_BEFORE = {
-    ":": re.compile(r"(?:\} ?)?(?:else )?(?:if|for|while|switch|match|elif|with|except|catch|case|select)\b"),
-    ")": re.compile(r"[\w.:<>]++\("),
-    ",": re.compile(r"\w++\??: "),
-    ">": re.compile(r"</?\w[\w.]*+(?: [^>]*+)?/?>$"),
+    ":": lazy_pattern(r"(?:\} ?)?(?:else )?(?:if|for|while|switch|match|elif|with|except|catch|case|select)\b"),
+    ")": lazy_pattern(r"[\w.:<>]++\("),
+    ",": lazy_pattern(r"\w++\??: "),
+    ">": lazy_pattern(r"</?\w[\w.]*+(?: [^>]*+)?/?>$"),
 }
 """How a line of code begins that ends so."""
-_PAIR_NAME = re.compile(r"[^\W\d][\w %#-]{0,39}(?:\([^\s()]{1,12}\))?")
+_PAIR_NAME = lazy_pattern(r"[^\W\d][\w %#-]{0,39}(?:\([^\s()]{1,12}\))?")
 """A column of a table that has two; more columns are told apart by their number."""
-_DATUM = re.compile(r"[{\[\s]*+\"[^\"]{0,80}\"\s*:|\"[^\"]{0,80}\",$")
-_PROSE = re.compile(r"(?:#{2,6} \S|```|\*\*\S|- (?:\*\*|`|[A-Z])|\d+\. \S|\|.*\|$|> \S|\[\[?[\w.:\" -]+\]\]?$)")
+_DATUM = lazy_pattern(r"[{\[\s]*+\"[^\"]{0,80}\"\s*:|\"[^\"]{0,80}\",$")
+_PROSE = lazy_pattern(r"(?:#{2,6} \S|```|\*\*\S|- (?:\*\*|`|[A-Z])|\d+\. \S|\|.*\|$|> \S|\[\[?[\w.:\" -]+\]\]?$)")
 
 
 def sniff(source: Source) -> Kind:

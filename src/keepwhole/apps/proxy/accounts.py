@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from keepwhole.canonical.entry import Result
 from keepwhole.errors import StoreError
 from keepwhole.session import Session
+from keepwhole.store.wait_guard import check_may_wait
 from keepwhole.wire.content import fields_of, text_of
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import RequestBody
@@ -47,6 +48,7 @@ class AccountSessions:
         """Whether a token, known by its hash, may enter a session with this request; note it where it is new."""
         if (session.id, token) in self._admitted:
             return True
+        check_may_wait()
         try:
             if token not in _tokens(session) and not _let_in(session, token, request, may_write):
                 return False

@@ -163,6 +163,13 @@ class TenantRouter:
         bare = path.partition("?")[0]
         return self._router.begin(method, bare, headers, body, partial(self._scope_of, path, headers))
 
+    def begin_at_once(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Exchange | OwnAnswer | None:
+        """`begin` on a thread that must not wait: `MustWait` where it would have to."""
+        bare = path.partition("?")[0]
+        return self._router.begin_at_once(method, bare, headers, body, partial(self._scope_of, path, headers))
+
     def trouble(self) -> str | None:
         """Why nothing can be stored now; None where all is in order. It may read from a disk."""
         return self._store.trouble() if isinstance(self._store, ReportsTrouble) else None

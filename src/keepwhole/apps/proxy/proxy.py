@@ -7,6 +7,7 @@ Must not know: how a session edits a request, how bytes are relayed.
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ from keepwhole.apps.proxy.telemetry import Counters, Reporter
 from keepwhole.apps.redaction import redacted
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import OwnAnswer
+from keepwhole.store.wait_guard import MustWait
 from keepwhole.version import VERSION
 from keepwhole.wire.dialects import endpoint_of
 
@@ -43,6 +45,8 @@ _SIGNED_MESSAGE = (
     "This request is signed for this host and body, so no proxy can send it on. Use an API key of Bedrock "
     "(`AWS_BEARER_TOKEN_BEDROCK`), or `keepwhole.integrations.bedrock` in the program, which signs after editing."
 )
+_RECORDING = 4
+"""Threads that record answers."""
 _HEALTH_WITHIN = 2.0
 """Seconds that the record may take to say how it is."""
 
@@ -69,6 +73,10 @@ class Proxy:
         """Called with the connection of every request."""
         self.on_admitted: Callable[[Any], bool] = lambda _: True
         """Called with the connection of every request that is let in; False where there are too many."""
+        self._at_once = asyncio.Lock()
+        """Held while a request is begun on this thread: one at a time, so that streams are relayed in between."""
+        self._recording = ThreadPoolExecutor(_RECORDING, "recording")
+        """Threads of their own, so that no request has to wait until other answers are recorded."""
         self._pending: set[asyncio.Future[Any]] = set()
         self._latest: dict[str, asyncio.Future[Any]] = {}
         """The last action of each queue that still runs."""
@@ -179,11 +187,16 @@ class Proxy:
         if proxied.endpoint is None or setup.router.settings.mode == "off" or request.headers.get(BYPASS) == "1":
             return None, stream_body(request) if request.body_exists else None
         body = await read_body(request, setup.router.settings.proxy.max_body)
+        given = request.method, path, request.headers, body
 
         def begin() -> Exchange | OwnAnswer | None:
             proxied.note_begun()  # on the worker thread: waiting for one is no work of Keepwhole's
-            return setup.router.begin(request.method, path, request.headers, body)
+            return setup.router.begin(*given)
 
+        async with self._at_once:
+            with suppress(MustWait):
+                proxied.note_begun()
+                return setup.router.begin_at_once(*given), body
         return await asyncio.to_thread(begin), body
 
     def _finish(self, proxied: ProxiedRequest, loop: asyncio.AbstractEventLoop) -> None:
@@ -202,22 +215,21 @@ class Proxy:
     def _run_later(self, act: Callable[[], None], queue: str | None = None) -> None:
         """Run an action on a worker thread; only `drain` waits for it. Actions of one `queue` run one after another."""
         before = self._latest.get(queue) if queue is not None else None
-        loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(None, act) if before is None else loop.create_task(_run_after(before, act))
+        future = asyncio.get_running_loop().create_task(self._run_after(before, act))
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
         if queue is not None:
             self._latest[queue] = future
             future.add_done_callback(partial(self._close_queue, queue))
 
+    async def _run_after(self, before: asyncio.Future[Any] | None, act: Callable[[], None]) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        await asyncio.get_running_loop().run_in_executor(self._recording, act)
+
     def _close_queue(self, queue: str, future: asyncio.Future[Any]) -> None:
         if self._latest.get(queue) is future:
             del self._latest[queue]
-
-
-async def _run_after(before: asyncio.Future[Any], act: Callable[[], None]) -> None:
-    await asyncio.wait([before])
-    await asyncio.to_thread(act)
 
 
 def _queue_of(proxied: ProxiedRequest) -> str | None:

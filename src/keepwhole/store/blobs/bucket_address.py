@@ -3,17 +3,17 @@
 Owns: that a key is in no error, log or list of settings.
 """
 
-import re
 from typing import NamedTuple
 
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.errors import ConfigError
 
 SCHEME = "s3://"
 _SECRET = ("access_key_id", "secret_access_key", "session_token")
 _KNOWN = ("endpoint", "region", *_SECRET)
-_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
-_PREFIX = re.compile(r"[A-Za-z0-9._/=-]*")
-_ENDPOINT = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._/-]*)?")
+_BUCKET = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
+_PREFIX = lazy_pattern(r"[A-Za-z0-9._/=-]*")
+_ENDPOINT = lazy_pattern(r"https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._/-]*)?")
 
 
 class Bucket(NamedTuple):

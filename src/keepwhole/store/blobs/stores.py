@@ -23,6 +23,7 @@ from keepwhole.store.blobs.folder import NAME, BlobFolder, Unread
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Body, StoredBody
 from keepwhole.store.reader import BodyReader
+from keepwhole.store.wait_guard import check_may_wait
 
 MARK = "@"
 """How the name of a body outside begins, in its entry."""
@@ -99,6 +100,7 @@ class BlobStores:
 
     def write(self, feed: Feed, first: bytes, room: int) -> StoredBody:
         """Store a body; durable on return."""
+        check_may_wait()
         if not self.is_outside:
             return self.own.write(feed, first, room)
         try:
@@ -110,6 +112,7 @@ class BlobStores:
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """Open the body `blob` for reading."""
+        check_may_wait()
         if blob.startswith(MARK):
             return self.outside().open(blob.removeprefix(MARK), facts)
         return self.own.open(blob, facts)

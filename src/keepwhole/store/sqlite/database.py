@@ -45,6 +45,7 @@ from keepwhole.store.sqlite.schema import (
     version_of,
 )
 from keepwhole.store.sqlite.turnstile import Turnstile
+from keepwhole.store.wait_guard import check_may_wait, held
 
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What a database may raise; the message about a damaged schema may quote bytes that are not text."""
@@ -116,6 +117,7 @@ class Database:
         """Open the file unless it is open; create it or bring its schema up to date if need be."""
         if self._reader is not None:
             return
+        check_may_wait()
         with self._lock:
             if self._reader is None:
                 prepare_folder(self.folder)
@@ -125,7 +127,7 @@ class Database:
         """Return the rows of a query, on a connection that cannot write."""
         while True:
             self.open()
-            with self._reading:
+            with held(self._reading):
                 if self._reader is None:
                     continue  # it was closed just now, to try the disk again
                 try:
@@ -136,6 +138,7 @@ class Database:
     @contextmanager
     def writing(self) -> Generator[Execute]:
         """Run the block in one write transaction; it is on the disk when the block is left."""
+        check_may_wait()
         with self._lock:
             self.check_writable()
             assert self._writer is not None

@@ -4,7 +4,6 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
-from urllib.parse import quote
 
 from keepwhole.errors import StoreRefused
 from keepwhole.install import newer_schema
@@ -93,6 +92,8 @@ def needed_version(connection: sqlite3.Connection) -> str:
 def _needed_version_in_file(path: str) -> str:
     """The same, of a file that is not opened for anything else: nothing is created beside it."""
     try:
+        from urllib.parse import quote  # most commands never need it, and it takes long to import
+
         connection = sqlite3.connect(f"file:{quote(path)}?immutable=1", uri=True)
     except sqlite3.Error:
         return ""

@@ -88,6 +88,7 @@ class SqliteStore(SqlStore):
     """The record in a folder: `record.db`, `record.lock`, `record.marks`, `blobs/`, `results/`. Opened on first use."""
 
     sessions_query = table.SESSIONS
+    answers_at_once = True
     artifact_filter = "e.artifact_id = ? AND substr(e.artifact_id, -22) <> substr(e.trace_id, -22)"
 
     def __init__(
