@@ -89,6 +89,7 @@ def _run(argv: list[str]) -> int:
     first = next((word for word in argv if not word.startswith("-")), None)
     parser = parser_for(first if first in COMMANDS else None, GROUPS)
     args = parser.parse_args(argv)
+    args.words = argv
     if args.command is None:
         parser.print_help()
         return EXIT_USAGE

@@ -3,7 +3,6 @@
 import argparse
 import os
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -145,7 +144,7 @@ class _Replay:
     def _print(self, basis: Basis) -> None:
         self._say_totals()
         made = build_report(self._totals, self._gathered, basis)
-        made = made.replace(made_at=time.strftime("%Y-%m-%d %H:%M %z"), command=_command_line())
+        made = made.replace(made_at=time.strftime("%Y-%m-%d %H:%M %z"), command=_command_line(self._args.words))
         if self._args.json:
             screen.print_json(made.as_json())
         elif made.policies:
@@ -157,9 +156,9 @@ class _Replay:
             _write_page(self._args.report, made)
 
 
-def _command_line() -> str:
+def _command_line(words: list[str]) -> str:
     """The command as it was given, for the footer of a report."""
-    return shlex.join(["keepwhole", *sys.argv[1:]])
+    return shlex.join(["keepwhole", *words])
 
 
 def _refuse_unwritable(path: Path) -> None:
