@@ -3,7 +3,8 @@
 The state machine plays one session twice, with `mode: off` and with Keepwhole, and compares the bills after every
 request: the run may end at each of them. What it may have cost more:
 
-- `max_loss`, or a cent; twice of it where the settings give a price that is wrong by a factor of two.
+- `max_loss`, or a cent; twice of it where a price that the settings give, or that is guessed, is wrong by a factor of
+  two.
 - What the window has forced: the batches and summaries above 0.85 of it are counted and exempt.
 - What the model has recalled since the last batch. Nobody can forbid a model to read something back; but a batch is
   made only if the session has afforded all recalls before it, or if it costs nothing because nothing is cached.
@@ -26,6 +27,7 @@ from hypothesis import HealthCheck, Phase, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.settings import CAREFUL
 from tests.promises.priced_client import COMPACT
 from tests.promises.priced_session import MARKERS, TOOLS, ManagedSession, Markers, PricedSession, Provider, Step
@@ -74,7 +76,8 @@ class NeverDearer(RuleBasedStateMachine):
         self.off = PricedSession(provider, self.clock, system, tools)
         self.on = ManagedSession(provider, self.clock, system, tools, client_compacts, **self.options)
         self.put_markers(markers)
-        is_told_wrong = provider.told_read not in (None, 1.0) or provider.told_write != 1.0
+        read = DEFAULT.read / provider.read if provider.told_read is None else provider.told_read
+        is_told_wrong = read != 1.0 or provider.told_write != 1.0
         self.most = 1 + CAREFUL.max_loss * (2 if is_told_wrong else 1)
 
     @rule(count=COUNTS, result=LARGE, tool=tools, calls=st.integers(1, 3))
@@ -323,6 +326,14 @@ def test_a_batch_reads_what_the_cache_has_also_many_blocks_before_its_first_chan
     session.images_are_returned(calls=2, count=24, media="document by URL", repeats=True, result=20, tool="computer")
     batches = [bill for bill in session.on.till.bills if 2 * bill.read < bill.tokens]
     assert [bill.tokens < 20_000 for bill in batches] == [True] * len(batches), "all of it was written again"
+
+
+def test_a_clients_own_compaction_is_shown_nothing_whole_whose_size_nobody_knows() -> None:
+    session = NeverDearer()
+    session.begin(Provider(window=128_000), system=2_000, tools=2_000, client_compacts=True, markers="none")
+    session.images_are_returned(calls=1, count=20, media="document by URL", repeats=False, result=20, tool="computer")
+    session.results_are_large(calls=1, count=10, result=15_000, tool="Bash")
+    session.the_client_compacts()  # the provider refuses a request that is larger than the window
 
 
 def test_a_document_whose_pages_nobody_knows_is_not_thought_to_save_more_than_it_does() -> None:

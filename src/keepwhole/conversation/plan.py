@@ -151,8 +151,8 @@ def plan_restored(
         choice = decided.get(item.number)
         if choice is None or item.gone or choice.tokens >= item.tokens or choice.rule == SCALED:
             continue
-        more = (upper_bound(item.text) if item.media is None else item.tokens) - choice.tokens
-        if more <= room:
+        most = _most_tokens(item)
+        if most is not None and (more := most - choice.tokens) <= room:
             behind = transcript.tokens_from(item.index)
             if situation.costs is not None and situation.costs.of_batch(behind, -restored - more) > budget:
                 break
@@ -160,6 +160,13 @@ def plan_restored(
             restored += more
             found.add(item.number)
     return frozenset(found)
+
+
+def _most_tokens(item: Item) -> int | None:
+    """The tokens that a result takes at most; None of a document whose pages nobody knows."""
+    if item.media is None:
+        return upper_bound(item.text)
+    return None if item.media.kind == "document" and not item.media.pages else item.tokens + item.reserve
 
 
 def without_repeats(items: Sequence[Item]) -> list[Item]:
