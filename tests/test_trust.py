@@ -20,7 +20,7 @@ AGENT = str(Path(__file__).parent / "apps" / "wrap" / "fake_client.py")
 HARMFUL: dict[str, Any] = {
     "store": "postgresql://user@evil.example/db",
     "blobs": "/tmp/elsewhere",
-    "store_connections": 2,
+    "store_connections": 3,
     "inline_body": 1,
     "session_quota": 1,
     "store_words": "off",

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import keepwhole
+from keepwhole.canonical.lazy_pattern import LazyPattern
 
 _SIZES, _LIMITS = (1_000, 20_000), (0.02, 0.05)
 """Characters of a text, and CPU seconds for it; a search that is linear takes a hundredth of that."""
@@ -68,12 +69,12 @@ def patterns() -> dict[str, re.Pattern[Any]]:
 
 def _patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
     value = getattr(value, "__self__", value)  # a method of a pattern, such as `match`
-    if isinstance(value, re.Pattern):
-        yield value
-    elif isinstance(value, dict):
-        yield from (each for each in value.values() if isinstance(each, re.Pattern))
-    elif isinstance(value, list | tuple):
-        yield from (each for each in value if isinstance(each, re.Pattern))
+    if isinstance(value, dict):
+        value = [*value.values()]
+    for each in value if isinstance(value, list | tuple) else [value]:
+        pattern = each.compiled if isinstance(each, LazyPattern) else each
+        if isinstance(pattern, re.Pattern):
+            yield pattern
 
 
 def hostile_texts(pattern: re.Pattern[Any], size: int) -> list[Any]:

@@ -386,5 +386,5 @@ def test_the_definition_is_spelled_as_each_provider_wants_it() -> None:
 
 
 def test_an_unknown_dialect_is_refused_with_the_names_of_those_there_are() -> None:
-    with pytest.raises(UsageError, match="`anthropic`, `gemini`, `mcp`, `openai_chat`, `openai_responses`"):
+    with pytest.raises(UsageError, match="`anthropic`, `converse`, `gemini`, `mcp`, `openai_chat`, `openai_responses`"):
         in_memory().tools("morse")

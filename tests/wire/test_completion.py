@@ -13,7 +13,10 @@ SAID = [Text('data: [DONE] event: message_stop event: response.completed "finish
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])
 def test_a_stream_is_whole_with_its_last_words_and_not_before(dialect: Dialect, ends: bytes) -> None:
-    data = b"".join(written(Answer(SAID), dialect.name, True, 1, None))  # type: ignore[arg-type].replace(b"\n", ends)
+    data = b"".join(written(Answer(SAID), dialect.name, True, 1, None))  # type: ignore[arg-type]
+    if dialect.name == "converse":
+        ends = b"\n"  # its events come in frames and are written by us
+    data = data.replace(b"\n", ends)
     assert dialect.is_whole(data, True)
     assert dialect.is_whole(data + b": a word to keep the line open" + ends * 2, True)
     last = 2 * len(ends)

@@ -11,7 +11,7 @@ _WORDS: tuple[tuple[Level, str, str], ...] = (
     (
         "warn",
         "Warning",
-        "Only a warning. The policy shortens old results whenever that pays, at any share.",
+        "Only a warning: the policy shortens old results whenever that pays, at any share.",
     ),
     (
         "compact",

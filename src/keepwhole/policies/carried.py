@@ -202,7 +202,7 @@ class _Columns:
             self.saved[number] = item.tokens - shown
             if item.target is not None:
                 self._images.add(number)
-        self._stale |= changed
+        self._stale = {number for number in self._stale if number < known} | changed
 
     def _changed_choices(self, decided: Choices) -> set[int]:
         """Take over the choices about the results that are known, and return which of them have changed."""

@@ -33,7 +33,7 @@ _MODEL = "/model/(?P<model>[^/]+)"
 _OF_CALLS = frozenset(("toolUseId", "name", "input"))
 _LAST = 65_536
 """Bytes at the end of a stream in which its last words are looked for."""
-_END = re.compile(rb"(?:^|\n)event: messageStop\ndata: [^\n]*+\n\n")
+_END = re.compile(rb"(?:^|\n)event: metadata\ndata: [^\n]*+\n\n")
 """Events are written here, out of frames, so they always look like this."""
 _METADATA = b"event: metadata\n"
 
@@ -203,7 +203,7 @@ class ConverseDialect(Dialect):
         return ConverseStream(names)
 
     def is_stream_whole(self, data: bytes) -> bool:
-        """It says why the model ended."""
+        """It ends with the counts of tokens, behind the reason why the model ended."""
         return _END.search(data[-_LAST:]) is not None
 
     def usage_in(self, body: Json) -> Usage | None:
