@@ -144,7 +144,7 @@ class _Replay:
     def _print(self, basis: Basis) -> None:
         self._say_totals()
         made = build_report(self._totals, self._gathered, basis)
-        made = made.replace(made_at=time.strftime("%Y-%m-%d %H:%M %z"), command=_command_line(self._args.words))
+        made = made.replace(made_at=_now(), command=_command_line(self._args.words))
         if self._args.json:
             screen.print_json(made.as_json())
         elif made.policies:
@@ -154,6 +154,10 @@ class _Replay:
             screen.say("" if self._args.report else "\nWith charts: add `--report out.html`.")
         if self._args.report:
             _write_page(self._args.report, made)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%d %H:%M %z", time.localtime(time.time()))
 
 
 def _command_line(words: list[str]) -> str:
