@@ -25,6 +25,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 from keepwhole import events
@@ -327,10 +328,17 @@ class BranchCosts:
         return times
 
     def _read_changes(self, known: Known) -> None:
-        """Note by turn the results that its request showed otherwise than those before, and what it left out."""
+        """Note by turn the results that its request showed otherwise than those before, and what it left out.
+
+        What another process recorded together with the newest results is first sent with the request viewed now.
+        """
+        turns = self._transcript.turns
+        newest = takewhile(lambda item: item.turn >= turns, reversed(self._transcript.items))
+        begins = min((one.seq for item in newest if (one := known(item.number)) is not None), default=inf)
         for number in self._decisions.take_changed():
             choice, item, one = self._decisions.get(number), self._transcript.items[number], known(number)
-            turn = max(item.turn, self._turn_of(one.decided) if one is not None else 0, self._turns)
+            decided = 0 if one is None else turns if one.decided > begins else self._turn_of(one.decided)
+            turn = max(item.turn, decided, self._turns)
             saved = 0 if choice is None else item.tokens - choice.tokens
             if self._saved.get(number) == saved or item.gone:
                 continue  # a message that is spelled anew, or of which nothing is sent
