@@ -273,6 +273,20 @@ def test_what_is_not_ours_in_the_schema_is_noticed(
     store.close()
 
 
+def test_a_process_that_runs_on_after_an_upgrade_takes_the_newer_schema_for_no_damage(url: str, home: Path) -> None:
+    """Older proxies go on until they are replaced; what the newer version brought into the schema is its own."""
+    running = writing(url, home)
+    assert verify(running, "one").whole
+    newer = f"INSERT INTO migrations (version, needs) VALUES ({len(schema.scripts()) + 1}, '9.9.9')"
+    ask(url, f"CREATE TABLE of_the_newer_version (session bigint PRIMARY KEY); {newer}")
+    Session("one", store=running).keep("t", None, "after the upgrade")
+    assert verify(running, "one").whole
+    assert list(running.record_findings()) == []
+    running.close()
+    with pytest.raises(StoreRefused, match=r"needs Keepwhole 9\.9\.9"):
+        writing(url, home).sessions()
+
+
 def test_a_record_that_is_open_for_deleting_is_noticed_by_its_owner(
     url: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,7 +133,7 @@ def test_what_is_left_of_an_entry_is_added_once_and_only_at_the_end(url: str, tm
     (first, _), (second, _), (third, _) = left_of(store, "s")
     writer.add_forgotten("copy", first)
     writer.add_forgotten("copy", first)  # as it is sent again after the connection was lost
-    with pytest.raises(NotStored, match="Somebody else"):
+    with pytest.raises(NotStored, match="Another process"):
         writer.add_forgotten("copy", third)
     (row, is_forgotten) = left_of(writer, "copy")[0]
     assert is_forgotten

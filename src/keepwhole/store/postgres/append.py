@@ -29,10 +29,12 @@ from typing import NamedTuple
 
 import psycopg
 from psycopg.postgres import types as oids
+from psycopg.pq.abc import PGresult
 
 from keepwhole.canonical.entry import KIND_OF, Entry, Result, header_bytes, next_chain
 from keepwhole.errors import Damaged
-from keepwhole.store.postgres.server import Call, Server, Statement
+from keepwhole.store.postgres.server import Call, Server
+from keepwhole.store.postgres.statements import Statement, Values
 from keepwhole.store.protocol import Draft, Row, Terms, call_id_of, entry_of, head_error, overtaken_error, quota_error
 from keepwhole.store.sql_store import as_bytes, unknown_session
 
@@ -68,10 +70,21 @@ class Append:
     """An append that may be sent more than once; its mark tells the server so."""
 
     def __init__(self, server: Server, session: str, drafts: Sequence[Draft], terms: Terms) -> None:
-        self._server, self._session, self._terms = server, session, terms
+        self.session = session
+        self._server, self._terms = server, terms
         self._mark, self._sent_before = os.urandom(12), False
         sent = [_EncodedDraft(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]
         self._parts = list(_parts(sent))
+
+    @property
+    def goes_alone(self) -> bool:
+        """Whether it is not to be sent together with others: it is too large, or was sent before."""
+        return self._sent_before or len(self._parts) > 1
+
+    @property
+    def size(self) -> int:
+        """The bytes of the bodies that are sent with it."""
+        return sum(_weight(sent) for part in self._parts for sent in part)
 
     def __call__(self) -> list[Entry]:
         """Send the append; on return the entries are on the server's disk."""
@@ -79,30 +92,43 @@ class Append:
             with self._server.calls(together=len(self._parts) > 1) as call:
                 return list(self._entries(call))
         except psycopg.Error as error:
-            raise_refusal(error, self._session, self._terms.get("after"))
+            raise_refusal(error, self.session, self._terms.get("after"))
             raise
         finally:
             self._sent_before = True
+
+    def begin(self) -> tuple[Statement, Values]:
+        """Return the call of an append of one part, which somebody else sends."""
+        call = self._call(0, self._parts[0])
+        self._sent_before = True
+        return call
+
+    def read(self, result: PGresult) -> list[Entry]:
+        """Return the entries of an append of one part from the server's answer."""
+        return [entry for _, entry in self._answered(self._parts[0], result)]
 
     def _entries(self, call: Call) -> Iterator[Entry]:
         repeated: set[str] = set()
         for number, part in enumerate(self._parts):
             part = [sent for sent in part if _is_wanted(sent.draft, repeated)] if repeated else part
-            result = call(
-                _statement(len(part)), [*self._arguments(number), *(value for sent in part for value in sent.values)]
-            )
-            for row in range(result.ntuples):
-                sent, entry = _answered(self._session, part, partial(result.get_value, row))
+            for sent, entry in self._answered(part, call(*self._call(number, part))):
                 if entry.header is not sent.draft.header:
                     repeated.add(sent.draft.header.trace_id)
                 yield entry
+
+    def _call(self, number: int, part: Sequence[_EncodedDraft]) -> tuple[Statement, Values]:
+        return _statement(len(part)), [*self._arguments(number), *(value for sent in part for value in sent.values)]
+
+    def _answered(self, part: Sequence[_EncodedDraft], result: PGresult) -> Iterator[tuple[_EncodedDraft, Entry]]:
+        for row in range(result.ntuples):
+            yield _answered(self.session, part, partial(result.get_value, row))
 
     def _arguments(self, number: int) -> tuple[bytes | None, ...]:
         """Return the arguments before the drafts; the terms about the head are for the first of several calls."""
         first = not number
         quota, after = self._terms.get("quota"), self._terms.get("after") if first else None
         return (
-            *(self._session.encode(), self._mark + number.to_bytes(4, "big")),
+            *(self.session.encode(), self._mark + number.to_bytes(4, "big")),
             *(_bool(self._sent_before), _bool(self._terms.get("once", False))),
             *(_int(_NO_QUOTA if quota is None else quota), None if after is None else _int(after)),
             self._terms.get("head") if first else None,
@@ -126,12 +152,16 @@ def _is_wanted(draft: Draft, repeated: set[str]) -> bool:
     return isinstance(draft.header, Result) or draft.header.trace_id not in repeated
 
 
+def _weight(sent: _EncodedDraft) -> int:
+    return len(sent.draft.body.inline or b"")
+
+
 def _parts(drafts: Sequence[_EncodedDraft]) -> Iterator[list[_EncodedDraft]]:
     """Yield the drafts of each call."""
     part: list[_EncodedDraft] = []
     size = 0
     for sent in drafts:
-        weight = len(sent.draft.body.inline or b"")
+        weight = _weight(sent)
         if part and (len(part) == _MOST or size + weight > _MOST_BYTES):
             yield part
             part, size = [], 0

@@ -42,7 +42,7 @@ class BlobTable:
             self._server.retry(partial(self._upload, name, reader))
         except psycopg.Error as error:
             raise NotStored(
-                f"The result could not be written ({one_line(error)}). It is shown whole; check the server.",
+                f"The result could not be written ({one_line(error)}). It is shown in full; check the server.",
                 rescue=Reread(reader),
             ) from error
         except StoreError as error:

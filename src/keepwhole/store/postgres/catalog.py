@@ -16,6 +16,7 @@ Select = Callable[[str], list[Any]]
 _FUNCTION = re.compile(
     r"CREATE (?:OR REPLACE )?FUNCTION (\w+)\([^)]*\)\s+RETURNS (.*?) AS \$\$(.*?)\$\$", re.DOTALL | re.MULTILINE
 )
+_SETTING = re.compile(r"\bSET (search_path FROM CURRENT|\w+ = \w+)")
 _RELATION = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
 _INDEX = re.compile(r"^CREATE (UNIQUE )?INDEX (\w+)", re.MULTILINE)
 _ROW, _BEFORE, _INSERT, _DELETE, _UPDATE, _TRUNCATE = 1, 2, 4, 8, 16, 32
@@ -89,7 +90,7 @@ def _compare(kind: str, expected: dict[str, Any], found: dict[str, Any]) -> Iter
 
 def _expected_functions(script: str) -> dict[str, Any]:
     return {
-        name: (source, "SECURITY DEFINER" in about, "SET search_path FROM CURRENT" in about)
+        name: (source, "SECURITY DEFINER" in about, _SETTING.findall(about))
         for name, about, source in _FUNCTION.findall(script)
     }
 
@@ -100,8 +101,8 @@ def _found_functions(select: Select) -> dict[str, Any]:
     own = f"search_path={schema}, pg_temp"
     found: dict[str, Any] = {}
     for name, source, is_definer, config in select(_FUNCTIONS):
-        path = (config or "").replace('"', "")
-        one = (source, is_definer, True if path == own else path or False)
+        changed = (config or "").replace('"', "").replace(own, "search_path FROM CURRENT").replace("=", " = ")
+        one = (source, is_definer, [setting for setting in changed.split(";") if setting])
         found[name] = one if name not in found else "several"
     return found
 

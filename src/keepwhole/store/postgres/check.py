@@ -11,6 +11,7 @@ from typing import Any
 from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.postgres.catalog import strange_objects
 from keepwhole.store.postgres.marks import MachineMarks, Mark
+from keepwhole.store.postgres.schema import scripts
 from keepwhole.store.postgres.server import Server
 from keepwhole.store.row_check import COLUMNS, LOST_OUTSIDE, NAMED, compare_columns, describe, name_owners
 
@@ -19,6 +20,7 @@ _SESSION = """
 SELECT d.at, s.name, s.agent, s.workspace, s.created_at, s.ephemeral
 FROM sessions s LEFT JOIN endings d ON d.session = s.id WHERE s.name = %s
 """
+_VERSION = "SELECT max(version) FROM migrations"
 _CHAIN = "SELECT e.chain FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = %s AND e.seq = %s"
 _MINUTES = "SELECT seq FROM entries WHERE session = %s AND minute IS NOT NULL AND minute <> at / 60000 ORDER BY seq"
 _WITHOUT_PIECES = """
@@ -70,7 +72,7 @@ class RecordCheck:
 
     def _schema_problem(self) -> str | None:
         strange = list(strange_objects(self._server.select))
-        if not strange:
+        if not strange or self._is_newer():
             return None
         address = self._server.address
         return (
@@ -78,6 +80,13 @@ class RecordCheck:
             "who changed it; then copy the record into a new schema with `keepwhole store copy`, which checks every "
             "entry."
         )
+
+    def _is_newer(self) -> bool:
+        """Return whether a newer Keepwhole has migrated the record since this process opened it.
+
+        What the schema should be then is known to the newer one alone. A process that opens it now is refused.
+        """
+        return self._server.select(_VERSION) > [(len(scripts()),)]
 
     def _is_open_for_deleting(self) -> bool:
         """Return whether the triggers let anybody delete; only the owner can tell."""

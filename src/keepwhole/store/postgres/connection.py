@@ -49,8 +49,13 @@ class BoundedConnection(Connection[Any]):
         """Return the result of the query that was sent; raise its error if it failed."""
         results: Sequence[Any] = self.wait(generators.execute(self.pgconn))
         result = results[-1]
+        self.refuse_failed(result)
+        return result
+
+    def refuse_failed(self, result: PGresult) -> None:
+        """Raise the error of a query that failed."""
         if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-            return result
+            return
         if self.pgconn.status == ConnStatus.BAD:
             raise psycopg.OperationalError(result.get_error_message() or "the connection is lost")
         raise psycopg.errors.error_from_result(result)

@@ -24,10 +24,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
-from psycopg.pq import Format
 from psycopg.pq.abc import PGresult
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -35,17 +34,15 @@ from keepwhole.errors import StoreError, StoreRefused
 from keepwhole.store.postgres import schema, settings
 from keepwhole.store.postgres.address import Address, address_of
 from keepwhole.store.postgres.connection import BoundedConnection, Silent, open_in_time
+from keepwhole.store.postgres.statements import Statement, Values, run, run_prepared, run_together
 from keepwhole.store.sql_store import Execute
 
 _T = TypeVar("_T")
 
-Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
+Call: TypeAlias = Callable[[Statement, Values], PGresult]
 PATIENCE = 30.0
 LONG = 600.0
 """Seconds that a statement may take which removes a whole session."""
-_PREPARED = 64
-"""A statement with more values than this is not prepared."""
-_FORGOTTEN = "26000"
 CONNECTIONS = 2
 """Most connections of one process, where nothing else is asked for: fifty processes fit into the 100 that a
 server takes by default."""
@@ -60,18 +57,6 @@ _PROBE, _LONGEST_REST = 2.0, 10.0
 _FULL = ("too many clients", "too many connections", "remaining connection slots", "is starting up")
 """What a server says that cannot take a connection now; an error while connecting comes without a code."""
 _MIGRATION = 3_600.0
-
-
-class Statement(NamedTuple):
-    """A query that is sent often, with the types of its values."""
-
-    text: str
-    kinds: tuple[int, ...]
-
-    @property
-    def name(self) -> bytes:
-        """The name under which the server remembers it."""
-        return b"keepwhole_%d" % len(self.kinds)
 
 
 class Server:
@@ -114,40 +99,15 @@ class Server:
         Each is a transaction of its own, durable on return; or `together` they are one, when the block is left.
         """
         with self._connection() as connection, connection.transaction() if together else nullcontext():
-            yield partial(self._call, connection, not together)
+            if together:
+                yield partial(run, connection)
+            else:
+                yield partial(run_prepared, connection, self._made[connection])
 
-    def _call(
-        self, connection: BoundedConnection, is_alone: bool, statement: Statement, values: Sequence[bytes | None]
-    ) -> PGresult:
-        if is_alone and len(values) <= _PREPARED:
-            return self._prepared(connection, self._made[connection], statement, values)
-        asked: Any = connection.pgconn  # its types know no NULL
-        formats = [Format.BINARY] * len(values)
-        asked.send_query_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)
-        return connection.finish_query()
-
-    def _prepared(
-        self, connection: BoundedConnection, seen: set[bytes], statement: Statement, values: Sequence[bytes | None]
-    ) -> PGresult:
-        """Return the result of a prepared statement. It is prepared again if the server has forgotten it: the driver
-        drops all prepared statements after a failed transaction. An unknown statement has had no effect.
-
-        Of the others nothing is concluded: one that was prepared since is still there, and must not be prepared twice.
-        """
-        asked: Any = connection.pgconn
-        while True:
-            is_new = statement.name not in seen
-            if is_new:
-                asked.send_prepare(statement.name, statement.text.encode(), statement.kinds)
-                connection.finish_query()
-                seen.add(statement.name)
-            asked.send_query_prepared(statement.name, values, [Format.BINARY] * len(values), Format.BINARY)
-            try:
-                return connection.finish_query()
-            except psycopg.Error as error:
-                if is_new or error.sqlstate != _FORGOTTEN:
-                    raise
-            seen.remove(statement.name)
+    def call_together(self, calls: Sequence[tuple[Statement, Values]]) -> list[PGresult]:
+        """Return the results of statements sent in one round trip, as one transaction that is durable on return."""
+        with self._connection() as connection:
+            return run_together(connection, self._made[connection], calls)
 
     @contextmanager
     def transaction(self, limit: float | None = None) -> Generator[Execute]:
@@ -234,12 +194,13 @@ class Server:
         until: float | None = getattr(self._thread, "until", None)
         return time.monotonic() + self._patience if until is None else until
 
-    def _left(self) -> float:
+    def left(self) -> float:
+        """Return the seconds that this thread may still wait."""
         return max(0.0, self._deadline() - time.monotonic())
 
     @contextmanager
     def _lock_in_time(self) -> Generator[None]:
-        if not self._lock.acquire(timeout=self._left()):
+        if not self._lock.acquire(timeout=self.left()):
             raise Silent
         try:
             yield
@@ -249,10 +210,10 @@ class Server:
     def connect(self) -> BoundedConnection:
         """Open a connection outside the pool; the caller closes it."""
         try:
-            return open_in_time(self._connect, self._left())
+            return open_in_time(self._connect, self.left())
         except psycopg.ProgrammingError:  # it quotes the address, and a password in the wrong place with it
             raise StoreRefused(
-                f"`{self.address.shown}` is no address of a server. Give `postgresql://user@host:5432/database`; "
+                f"`{self.address.shown}` is not the address of a server. Give `postgresql://user@host:5432/database`; "
                 "write what is special in a password as `%40` and the like."
             ) from None
         except psycopg.OperationalError as error:
@@ -284,7 +245,7 @@ class Server:
     def _connection(self) -> Generator[BoundedConnection]:
         pool = self._opened()
         try:
-            connection = pool.getconn(min(self._left(), _BUSY))
+            connection = pool.getconn(min(self.left(), _BUSY))
         except PoolTimeout:
             if not self._lent:  # the pool connects ever more seldom; a new one notices sooner that the server is back
                 self._forget(pool)
@@ -326,7 +287,7 @@ class Server:
             raise psycopg.OperationalError("the server cannot be reached")
         else:
             try:
-                connection = open_in_time(self._connect, self._left())
+                connection = open_in_time(self._connect, self.left())
             except psycopg.Error:
                 self._refused_at = time.monotonic()
                 raise

@@ -21,6 +21,7 @@ from keepwhole.store.postgres.address import address_of
 from keepwhole.store.postgres.append import Append, raise_refusal
 from keepwhole.store.postgres.bodies import BlobTable
 from keepwhole.store.postgres.check import RecordCheck
+from keepwhole.store.postgres.group_commit import GroupCommit
 from keepwhole.store.postgres.lookups import PostgresLookups
 from keepwhole.store.postgres.marks import MachineMarks
 from keepwhole.store.postgres.notifications import Watchers
@@ -110,6 +111,7 @@ class PostgresStore(SqlStore):
         self.address = address_of(url)
         self.server = Server(self.address, patience, connections)
         self._spool = os.path.join(folder, "spool")
+        self._appends = GroupCommit(self.server, connections)
         self._own = BlobTable(self.server, self._spool)
         places = BlobStores(self._own, external_blobs(blobs, self._record_id, self._spool, patience))
         super().__init__(places, ResultFiles(os.path.join(folder, "results")), inline_body)
@@ -157,7 +159,8 @@ class PostgresStore(SqlStore):
 
     def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        entries = self._write(Append(self.server, session, drafts, terms))
+        append = Append(self.server, session, drafts, terms)
+        entries = self._write(lambda: self._appends.send(append))
         if entries:
             last = max(entries, key=lambda entry: entry.seq)
             self._marks.note_entry(session, last.seq, last.chain)
@@ -343,6 +346,7 @@ class PostgresStore(SqlStore):
     def after_fork_in_child(self) -> None:
         """Drop what was inherited; the next use opens anew."""
         self.server.leave()
+        self._appends.renew()
         self._locks.leave()
         self._watchers.leave()
 
@@ -356,7 +360,7 @@ class PostgresStore(SqlStore):
             return self.server.retry(work)
         except psycopg.Error as error:
             raise NotStored(
-                f"The record could not be written ({one_line(error)}). What was not stored is shown whole; check the "
+                f"The record could not be written ({one_line(error)}). What was not stored is shown in full; check the "
                 f"server of `{self.address.shown}`."
             ) from error
 
