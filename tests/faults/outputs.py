@@ -89,7 +89,7 @@ class Keeper:
 
 
 def assert_given_back(shown: KeptResult, content: str) -> None:
-    """A result that could not be stored is shown whole, and says so."""
+    """A result that could not be stored is shown in full, and says so."""
     assert isinstance(shown.problem, KeepwholeError)
     assert shown.content == content, f"{len(shown.content):,} of {len(content):,} characters came back"
     assert not shown.metadata.stored

@@ -23,7 +23,7 @@ from tests.faults.outputs import BLOB, Keeper
 from tests.torture.checks import opened
 
 SEED = 20_261_115
-SHORT = {"record.db": 80, "record.db-wal": 40, "blobs": 30}
+SHORT = {"record.db": 50, "record.db-wal": 25, "blobs": 20}
 TIMES = int(os.environ.get("KEEPWHOLE_FLIPS", "1"))
 LONG = {"record.db": 1_800 * TIMES, "record.db-wal": 800 * TIMES, "blobs": 400 * TIMES}
 lengths = pytest.mark.parametrize(

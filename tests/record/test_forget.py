@@ -1,10 +1,12 @@
 """Which entries have what is to be forgotten, and which rest on those."""
 
+import base64
 import json
 
 import pytest
 
 from keepwhole import MemoryStore, Session
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.errors import UsageError
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.record.forget import plan_by_result, plan_by_text
@@ -73,3 +75,18 @@ def test_a_request_that_is_told_by_another_is_forgotten_with_it() -> None:
     log.add(json.dumps({"messages": said}).encode(), RequestFacts())
     log.add(json.dumps({"messages": [*said, {"role": "user", "content": "more"}]}).encode(), RequestFacts())
     assert plan_by_text(session.store, "s", SECRET).kinds == {"request": 2}
+
+
+@pytest.mark.parametrize(
+    "data", [b"%PDF-1.4 plain characters alone, 40 of them", b"\x89PNG\r\n\x1a\n" + bytes(range(250))]
+)
+def test_requests_with_the_bytes_of_an_image_or_a_document_are_forgotten_however_these_are_spelled(data: bytes) -> None:
+    session = Session("s", store=MemoryStore())
+    plain, urls = base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()
+    spellings = (plain, urls, plain.rstrip("="), urls.rstrip("="), f"data:image/png;name=a;base64,{plain}")
+    log = RequestLog(session)
+    for text in spellings:  # before anything is on record to which they could refer
+        log.add(json.dumps({"messages": [{"role": "user", "content": [{"data": text}]}]}).encode(), RequestFacts())
+    session.keep_media("look", {}, [MediaBytes("image/png", data)])
+    [kept] = results(session)
+    assert plan_by_result(session.store, "s", kept).kinds == {"request": len(spellings), "result": 1}

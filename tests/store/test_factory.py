@@ -63,5 +63,5 @@ def test_an_unknown_address_is_refused_with_those_that_are_known_and_without_its
     with pytest.raises(UsageError, match=r"`other://…`.*`postgresql://`, `toy://`") as refused:
         open_store("other://me:secret@host", "", inline_body=1)
     assert "secret" not in str(refused.value)
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         keepwhole.config.load(store="other://x")

@@ -183,7 +183,7 @@ def test_a_session_of_50_000_results_is_viewed_and_listed_at_once(
     at = filled(kind, tmp_path, 50_000)
     assert seconds(at, first_view, time.perf_counter) <= 0.5
     assert seconds(at, Session.artifacts, time.perf_counter) <= 0.05
-    assert seconds(at, unknown_id, time.perf_counter) <= 0.005
+    assert seconds(at, unknown_id, time.perf_counter) <= 0.01
     for name, value in {"KEEPWHOLE_HOME": at.folder, **at.environ}.items():
         monkeypatch.setenv(name, value)
     begun = time.perf_counter()

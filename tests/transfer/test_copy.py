@@ -279,7 +279,7 @@ def test_an_entry_is_not_added_where_the_session_has_gone_on(records: tuple[Stor
     target.append("s", [draft(target)])
     with EntryWriter(target, "s", row.previous) as incoming:
         incoming.add(row.header, *parse_header(row.header, row.digest, row.blocks), row.chain, row.inline or b"")
-        with pytest.raises(NotStored, match="Somebody else"):
+        with pytest.raises(NotStored, match="Another process"):
             incoming.finish()
     assert len(list(target.rows("s"))) == 1
 

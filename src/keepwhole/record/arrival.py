@@ -82,7 +82,7 @@ def _ends(size: int, read: Callable[[int, int], bytes]) -> list[bytes]:
 
 
 class NewResult(NamedTuple):
-    """A result that came as a whole, and the decision that shows it, where it is not shown whole."""
+    """A result that came as a whole, and the decision that shows it, where it is not shown in full."""
 
     result: Result
     output: str | bytes

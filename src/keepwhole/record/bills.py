@@ -382,7 +382,7 @@ class Billing:
             self.frozen, self._held = True, 0
             self.reason = (
                 f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
-                f"{billed:,}, so nothing ages by itself until forecasts hold again."
+                f"{billed:,}, so nothing ages by itself until forecasts are right again."
             )
             if is_told:
                 events.log_aging_stopped(self._session, _JUDGED, predicted, billed)

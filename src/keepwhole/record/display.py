@@ -1,6 +1,6 @@
 """How one new result is shown by itself: as the session's policy shows it on arrival.
 
-Owns: which results are shown whole without asking the policy, and what the policy is told of the others.
+Owns: which results are shown in full without asking the policy, and what the policy is told of the others.
 Must not know: how a result is stored (`arrival`), messages.
 """
 
@@ -22,7 +22,7 @@ from keepwhole.truncation.present import show_whole
 from keepwhole.truncation.result import TruncationResult
 
 if TYPE_CHECKING:
-    from keepwhole.policies.arrival import AdjustLimits
+    from keepwhole.policies.arrival import AdjustLimits, ShowsArrivals
     from keepwhole.policies.policy import Policy
 
 _READ_AT_ONCE = 1 << 20
@@ -32,7 +32,7 @@ _READ_AT_ONCE = 1 << 20
 class Display:
     """Shows the new results of one session."""
 
-    def __init__(self, links: RecallLinks, policy: "Callable[[], Policy]") -> None:
+    def __init__(self, links: RecallLinks, policy: "Callable[[], Policy | ShowsArrivals]") -> None:
         """The `policy` is asked for a result that may have to be cut: most short commands never load one."""
         self.links, self._policy = links, policy
         self.adjust: AdjustLimits | None = None

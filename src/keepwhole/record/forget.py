@@ -10,11 +10,12 @@ So a session in which something was forgotten verifies like any other.
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
+from keepwhole.canonical.base64_text import FOR_URLS, PLAIN, encode_base64
 from keepwhole.canonical.entry import Request, Response
-from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled, spelled_bytes
+from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled
 from keepwhole.errors import Damaged, StoreError, UsageError
 from keepwhole.store.protocol import Forgets, Row, Store, body_of, entry_of
 from keepwhole.store.requests import Requests
@@ -40,16 +41,18 @@ class Forgetting(NamedTuple):
 def plan_by_text(store: Store, session: str, text: str) -> Forgetting:
     """Return the entries of a session that have a string, and those that rest on them."""
     if len(text) < _SHORTEST:
-        raise UsageError(f"A string of fewer than {_SHORTEST} characters cannot be forgotten: too much has it.")
+        raise UsageError(
+            f"A string of fewer than {_SHORTEST} characters is in too many entries to be forgotten. Give a longer one."
+        )
     needles = spellings_of(text)
-    return _with_dependents(store, session, {row.seq for row in store.rows(session) if _has(store, row, needles, text)})
+    return _with_dependents(store, session, {row.seq for row in store.rows(session) if _has(store, row, needles)})
 
 
 def plan_by_shape(store: Store, session: str, has_shape: Callable[[str], bool]) -> Forgetting:
     """Return the entries of a session with a text of a certain shape, such as a key, and those that rest on them."""
     found: set[int] = set()
     for row in store.rows(session):
-        texts = (row.header, *_texts(store, row, ""))
+        texts = (row.header, *_texts(store, row))
         if any(has_shape(data.decode("utf-8", "replace")) for data in texts):
             found.add(row.seq)
     return _with_dependents(store, session, found)
@@ -57,15 +60,24 @@ def plan_by_shape(store: Store, session: str, has_shape: Callable[[str], bool]) 
 
 def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:
     """Return a result, every entry that has all of its text or the base64 of its bytes, and those that rest on them."""
-    with store.open(body_of(row)) as reader:
-        is_text = reader.facts.encoding != "bytes"
-        text = "" if reader.facts.size < _TELLING else reader.text() if is_text else spelled_bytes(reader.read())[1:-1]
-    needles = spellings_of(text) if text.strip() else frozenset[bytes]()
+    texts = _texts_of_result(store, row)
+    needles = frozenset(needle for text in texts if text.strip() for needle in spellings_of(text))
     found = {row.seq}
     for other in store.rows(session, kind=("request", "response")) if needles else ():
-        if _has(store, other, needles, text):
+        if _has(store, other, needles):
             found.add(other.seq)
     return _with_dependents(store, session, found)
+
+
+def _texts_of_result(store: Store, row: Row) -> Sequence[str]:
+    """A result as requests may have it: its text, if it is one, and its bytes in base64; nothing of a result that is
+    too short to tell."""
+    with store.open(body_of(row)) as reader:
+        if reader.facts.size < _TELLING:
+            return ()
+        data = reader.read()
+        texts = [] if reader.facts.encoding == "bytes" else [reader.text()]
+    return [*texts, *(encode_base64(data, form).rstrip("=") for form in (PLAIN, FOR_URLS))]
 
 
 def carry_out(store: Store, forgetting: Forgetting) -> int:
@@ -91,14 +103,14 @@ def spellings_of(text: str) -> frozenset[bytes]:
     return frozenset(found)
 
 
-def _has(store: Store, row: Row, needles: frozenset[bytes], text: str) -> bool:
+def _has(store: Store, row: Row, needles: frozenset[bytes]) -> bool:
     """Return whether an entry has a string anywhere; one that cannot be read is looked at as it is stored."""
     if any(needle in row.header for needle in needles):
         return True
-    return any(needle in data for data in _texts(store, row, text) for needle in needles)
+    return any(needle in data for data in _texts(store, row) for needle in needles)
 
 
-def _texts(store: Store, row: Row, text: str) -> Iterator[bytes]:
+def _texts(store: Store, row: Row) -> Iterator[bytes]:
     """Yield the body of an entry as it is stored, and as it was sent or received."""
     try:
         header = entry_of(row).header

@@ -38,6 +38,7 @@ from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from keepwhole.canonical.body import BLOCK, digest_of, digest_of_bytes, measure
@@ -47,6 +48,7 @@ from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Identity
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, NotFound, StoreError
+from keepwhole.recall.names import is_recall
 from keepwhole.record.bills import BillLog
 from keepwhole.record.fork_note import TOOL as FORK
 from keepwhole.record.fork_note import ForkNote, read_fork
@@ -178,30 +180,37 @@ class Journal:
             self._learn(entry, draft.body)
         self._foreseen, self._is_foreseen = entries[-1].seq, True
 
-    def match_all(self, texts: Sequence[Identity]) -> list[ResultMatch | None]:
-        """What `match` answers for each of them, after reading what the record has of them."""
+    def match_all(self, texts: Sequence[Identity], tools: Sequence[str] = ()) -> list[ResultMatch | None]:
+        """What `match` answers for each of them and its tool, after reading what the record has of them."""
+        asked = [(*text, tool) for text, tool in zip(texts, tools or [""] * len(texts), strict=True)]
         if self._past is None:
-            return [self.match(*one) for one in texts]
+            return [self.match(*one) for one in asked]
         call_ids = {call_id for call_id, *_ in texts} - self._calls_read
         if call_ids:
             self._add_results(self._past.results_of_calls(call_ids))
             self._calls_read |= call_ids
-        found = [self.match(*one) for one in texts]
+        found = [self.match(*one) for one in asked]
         pairs = zip(texts, found, strict=True)
         unknown = {text for (_, text, digest), match in pairs if match is None and digest is None}
         if unknown:
             self._add_results(self._past.results_showing(map(digest_of_text, unknown)))
-        return [match or self.match(*one) for one, match in zip(texts, found, strict=True)]
+        return [match or self.match(*one) for one, match in zip(asked, found, strict=True)]
 
-    def match(self, call_id: str, text: str, digest: bytes | None = None) -> ResultMatch | None:
+    def match(self, call_id: str, text: str, digest: bytes | None = None, tool: str = "") -> ResultMatch | None:
         """The result on record that a text in a message stands for, as far as it is known; None where there is none.
 
         An image or a document is recognized by the `digest` of its bytes, or of those that were sent in their place.
+        Some servers number the calls of each answer anew. So where the `tool` that was called is known, what a recall
+        tool reads back is not taken for the result of another tool, whose call had the same id.
         """
         candidates = self._by_call.get(call_id, ())
+        if tool and candidates:
+            own = is_recall(tool)
+            candidates = [known for known in candidates if is_recall(known.result.tool or tool) == own]
         if digest is not None:
             found = (known for known in reversed(candidates) if known.digest == digest or digest.hex() in known.views)
-            return next((ResultMatch(known, known.digest == digest) for known in found), None)
+            drawn = (known for known in reversed(candidates) if known.has_drawn(digest))
+            return next((ResultMatch(known, known.digest == digest) for known in chain(found, drawn)), None)
         if not candidates and not self._by_view:
             return None
         digest = digest_of_text(text)
@@ -230,13 +239,13 @@ class Journal:
         """Read the whole text of a result; None where it is damaged or gone."""
         return self._read(known, lambda reader: reader.text())
 
-    def original(self, known: KnownResult) -> str | MediaBytes | None:
-        """Read the whole of a result, text or not; None where it is damaged or gone."""
-        media = known.media
-        if media is None:
+    def original(self, known: KnownResult, is_part: bool = False) -> str | MediaBytes | None:
+        """Read the whole of a result, text or not; None where it is damaged or gone. With `is_part` it is bytes, also
+        where their type does not tell."""
+        if known.media is None and not is_part:
             return self.original_text(known)
         data = self._read(known, lambda reader: reader.read())
-        return None if data is None else MediaBytes(media.media_type, data)
+        return None if data is None else MediaBytes(known.result.media_type, data)
 
     def _read(self, known: KnownResult, read: Callable[[BodyReader], _T]) -> _T | None:
         try:

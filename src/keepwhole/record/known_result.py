@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from keepwhole.canonical.body import digest_of_bytes
 from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.media import Media
 from keepwhole.errors import Damaged
@@ -9,12 +10,16 @@ from keepwhole.models.media_tokens import media_tokens
 from keepwhole.store.protocol import Body, Row, Store, entry_of
 from keepwhole.truncation import client_cut
 from keepwhole.truncation.cut import Cut, decode_cut
+from keepwhole.wire.text_card import card
+
+_SCREEN = "computer"
+"""The tool whose results may be images alone: the words in their place are drawn (`wire/text_card.py`)."""
 
 
 class KnownResult:
     """One result on record, with the decision that holds for it."""
 
-    __slots__ = ("body", "client_views", "decided", "decision", "digest", "named", "result", "seq", "views")
+    __slots__ = ("_words", "body", "client_views", "decided", "decision", "digest", "named", "result", "seq", "views")
 
     def __init__(self, result: Result, body: Body, seq: int = 0) -> None:
         self.result = result
@@ -26,6 +31,8 @@ class KnownResult:
         """The number of the entry of that decision."""
         self.views: set[str] = set()
         """Digests of all views that were shown of it."""
+        self._words: list[str] = []
+        """Those of them that may have been drawn, and are not among the digests."""
         self.client_views: set[str] = set()
         """Those of them that the client cut itself."""
         self.named: dict[str, int] = {}
@@ -45,10 +52,19 @@ class KnownResult:
         """Tokens of an image or a document, about; 0 for text."""
         return 0 if self.media is None else media_tokens(self.media)
 
+    def has_drawn(self, digest: bytes) -> bool:
+        """Whether an image is the words of a view; words are drawn only to find that out, which takes milliseconds."""
+        if self.media is not None:
+            self.views.update(digest_of_bytes(card(words)).hex() for words in self._words)
+            self._words.clear()
+        return digest.hex() in self.views
+
     def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
         """Take over a decision; decisions come in the order of their numbers."""
         self.decision, self.decided = (decision, cut), seq
         self.views.add(decision.shown_digest)
+        if self.result.tool == _SCREEN and cut.image is None:
+            self._words.append(cut.above + cut.below)
         if decision.rule == client_cut.RULE:
             self.client_views.add(decision.shown_digest)
         notices = cut.above + cut.below
@@ -88,7 +104,7 @@ def read_decision(store: Store, row: Row) -> tuple[Decision, Cut]:
     """The decision that a row records, and its cut. Raises `Damaged`."""
     entry = entry_of(row)
     if not isinstance(entry.header, Decision):
-        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no decision. Run `keepwhole sessions verify`.")
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is not a decision. Run `keepwhole sessions verify`.")
     return entry.header, read_cut(store, Body(entry.facts, row.inline, row.blob))
 
 

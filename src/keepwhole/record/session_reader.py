@@ -17,12 +17,13 @@ from keepwhole.canonical import ids
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound, TooLargeToRecall, UsageError
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.links import Recall, recall_links_for
 from keepwhole.recall.names import DEFINITIONS, NAMES, Definition
 from keepwhole.record.kept_result import KeptResult, read_kept
 from keepwhole.store.protocol import Row, Store, body_of, entry_of, result_of
 from keepwhole.store.reader import BodyReader
-from keepwhole.truncation.notice import size_text
+from keepwhole.truncation.notice import LONGEST_RANGE, size_text
 
 if TYPE_CHECKING:
     from keepwhole.recall.answer import RecallAnswer, StoredArtifact
@@ -130,7 +131,7 @@ class SessionReader:
         selector: "Selector | None" = None,
         seconds: float = 30.0,
     ) -> "Selection":
-        """The units of everything kept that have most to do with `query`: whole, `budget` tokens at most.
+        """The units of everything kept that are most relevant to `query`, uncut, within `budget` tokens.
 
         `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
         instead of the scorer: `recall.selector.by_model` and `by_embedding` make one. After `seconds` what was
@@ -174,7 +175,7 @@ class SessionReader:
         return parsed.dialect.result_block(parsed.call_id, content, answer.is_error, media, parsed.name)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> "RecallAnswer":
-        """What a recall tool answers. Never raises for what a model wrote."""
+        """Answer a call of a recall tool. Never raises an error for what a model wrote."""
         return self._recall_tools.answer(name, arguments or {})
 
     def artifacts(self, newest: int | None = 1_000) -> "list[StoredArtifact]":
@@ -182,7 +183,7 @@ class SessionReader:
         return self._recall_tools.artifacts(newest)
 
     def verify(self) -> "Verification":
-        """Prove that everything kept is as it was kept: chain, every byte, every recorded view."""
+        """Prove that nothing has changed since it was kept: the chain, every byte, every recorded view."""
         from keepwhole.store.verify import verify
 
         return verify(self.store, self.id)
@@ -223,5 +224,5 @@ class SessionReader:
             raise TooLargeToRecall(
                 f"`{id}` is {size_text(size)}, more than `max_artifact_size`. Ask for `lines` or `chars`, or use "
                 "`stream`.",
-                f'It is too large for one answer. Next: get_artifact(id="{id}", lines="1-100")',
+                f"It is too large for one answer. Next: {RecallCall(id).text(start_char=0, length=LONGEST_RANGE)}",
             )

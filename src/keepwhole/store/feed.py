@@ -96,7 +96,7 @@ class Feed:
         while chunk := file.read(_PIECE):
             yield self._encoded(chunk)
         if chunk is None:
-            raise UsageError("The output has nothing to say yet. Give a pipe or file that waits: a blocking one.")
+            raise UsageError("The output has no data yet. Give a pipe or file that waits: a blocking one.")
 
 
 class MeasuredFeed:

@@ -462,7 +462,7 @@ def overtaken_error(after: int | None) -> Overtaken:
 
 def head_error(session: str) -> NotStored:
     """Return the error for entries that must follow another entry than the session's last one."""
-    return NotStored(f"Somebody else adds to session `{session}`, so nothing more was put there. Try again later.")
+    return NotStored(f"Another process adds to session `{session}`, so nothing more was put there. Try again later.")
 
 
 def check_terms(terms: Terms, session: str, head: bytes, is_overtaken: Callable[[int], object]) -> None:
@@ -588,7 +588,7 @@ def result_of(row: Row) -> Result:
     """Return the result that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Result):
-        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no result. Run `keepwhole sessions verify`.")
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is not a result. Run `keepwhole sessions verify`.")
     return header
 
 
@@ -596,5 +596,5 @@ def decision_of(row: Row) -> Decision:
     """Return the decision that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Decision):
-        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no decision. Run `keepwhole sessions verify`.")
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is not a decision. Run `keepwhole sessions verify`.")
     return header

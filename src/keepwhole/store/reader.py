@@ -74,10 +74,11 @@ class BodyReader:
         if start >= stop:
             return b""
         first, last = start // BLOCK, (stop - 1) // BLOCK
+        begin = self._block(first)
         if first == last:
-            return self._block(first)[start - first * BLOCK : stop - first * BLOCK]
-        data = b"".join(self._block(number) for number in range(first, last + 1))
-        return data[start - first * BLOCK : stop - first * BLOCK]
+            return begin[start - first * BLOCK : stop - first * BLOCK]
+        middle = [self._block(number) for number in range(first + 1, last)]
+        return b"".join((begin[start - first * BLOCK :], *middle, self._block(last)[: stop - last * BLOCK]))
 
     def stream(self) -> Iterator[bytes]:
         """Yield the whole body, block by block; a damaged block raises before a byte of it is given out."""
@@ -184,8 +185,11 @@ class BodyReader:
             return 0
         block = bisect_left(self._index.ends_before, number) - 1 if self.facts.blocks else 0
         data = self._block(block)
-        rest = data.split(self._eol, number - self._index.ends_before[block])[-1]
-        return block * BLOCK + len(data) - len(rest)
+        before = number - self._index.ends_before[block]
+        behind = self._index.ends_before[block + 1] - number if self.facts.blocks else before
+        if behind < before:  # it is nearer to the end of the block
+            return block * BLOCK + len(data.rsplit(self._eol, behind + 1)[0]) + len(self._eol)
+        return block * BLOCK + len(data) - len(data.split(self._eol, before)[-1])
 
     def _region(self, char: int) -> tuple[int, int]:
         """Return a character at or before `char` at which decoding may begin, and its byte."""

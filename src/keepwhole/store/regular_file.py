@@ -18,7 +18,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
         if stat.S_ISDIR(os.fstat(fd).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         return os.fdopen(fd, "rb", buffering=1 << 20)
     except BaseException:
         os.close(fd)
@@ -40,7 +40,7 @@ def open_own_below(folder: str, *names: str) -> BinaryIO:
     `OSError` for anything else, and `ValueError` for a name that is none: empty, `..`, or with a `/` in it.
     """
     if not all(is_file_name(name) for name in names):
-        raise ValueError("it is no name of a file")
+        raise ValueError("it is not the name of a file")
     fd = os.open(folder, _FOLDER)
     try:
         for name in names[:-1]:
@@ -52,7 +52,7 @@ def open_own_below(folder: str, *names: str) -> BinaryIO:
     try:
         about = os.fstat(found)
         if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
-            raise OSError(errno.EINVAL, "it is no regular file of this user", names[-1])
+            raise OSError(errno.EINVAL, "it is not a regular file of this user", names[-1])
         return os.fdopen(found, "rb", buffering=1 << 20)
     except BaseException:
         os.close(found)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from keepwhole.canonical.entry import Request
 from keepwhole.canonical.manifest import (
-    BASE64,
+    BYTES,
     Atom,
     LiteralPiece,
     ShownPiece,
@@ -73,8 +73,9 @@ class Requests:
             return atom.data
         data = self._texts.get(atom)
         if data is None:
-            if atom.spelling == BASE64:
-                data = spelled_bytes(self._shown(atom, bytes_of_view), atom.before, atom.behind).encode()
+            if atom.spelling in BYTES:
+                shown = self._shown(atom, bytes_of_view)
+                data = spelled_bytes(shown, atom.spelling, atom.before, atom.behind).encode()
             else:
                 data = spelled(f"{atom.before}{self._shown(atom, text_of_view)}{atom.behind}", atom.spelling)
             if self._held > _ROOM:
@@ -113,7 +114,7 @@ def request_of(row: Row) -> Request:
     """Return the request that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Request):
-        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no request. Run `keepwhole sessions verify`.")
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is not a request. Run `keepwhole sessions verify`.")
     return header
 
 

@@ -94,6 +94,8 @@ def import_session(
     on_entry: Callable[[Entry], None] = lambda entry: None,
 ) -> SessionInfo:
     """Import an archive, under `name` or its own; every hash must be the same, or nothing is imported."""
+    if name is not None and not is_session_id(name):
+        raise UsageError(f"{name[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
     try:
         records = RecordReader(lines)
         info, seq, chain = parse_beginning(records.read("session"), name)
@@ -167,7 +169,7 @@ def parse_beginning(first: dict[str, Any], name: str | None = None) -> tuple[Ses
         name=name or about["name"],
         agent=checked_text(about.get("agent")),
         workspace=checked_text(about.get("workspace")),
-        created_at=checked_number(about.get("created_at") or 0),
+        created_at=checked_moment(about.get("created_at") or 0),
     )
     if not is_session_id(info.name):
         raise ValueError
@@ -184,6 +186,13 @@ def checked_number(value: object) -> int:
     """Return a number of a record; `ValueError` if a back end could not store it."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NUMBERS:
         raise ValueError("a number cannot be that")
+    return value
+
+
+def checked_moment(value: object) -> int:
+    """Return milliseconds since 1970, or before it where a clock was not set; `ValueError` if it cannot be stored."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -NUMBERS < value < NUMBERS:
+        raise ValueError("a time cannot be that")
     return value
 
 

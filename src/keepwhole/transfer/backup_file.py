@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import Damaged, UsageError
 from keepwhole.store.protocol import SessionInfo, Tombstone
-from keepwhole.transfer.archive import checked_number, copy_entry, parse_beginning, parse_hash
+from keepwhole.transfer.archive import checked_moment, checked_number, copy_entry, parse_beginning, parse_hash
 from keepwhole.transfer.entry_writer import EntryWriter
 from keepwhole.transfer.json_lines import RecordReader, lines_in
 from keepwhole.transfer.sync_state import SyncState, record_head
@@ -129,16 +129,16 @@ def _parse_tombstone(record: dict[str, Any]) -> Tombstone:
     name = record["name"]
     if not is_session_id(name):
         raise ValueError("a session cannot have that name")
-    counts = {key: checked_number(record[key]) for key in ("seq", "at", "entries", "stored")}
-    return Tombstone(name=name, chain=parse_hash(record["chain"]), **counts)
+    counts = {key: checked_number(record[key]) for key in ("seq", "entries", "stored")}
+    return Tombstone(name=name, chain=parse_hash(record["chain"]), at=checked_moment(record["at"]), **counts)
 
 
 def _parse_session(first: dict[str, Any]) -> BackedUpSession:
     info, seq, chain = parse_beginning(first)
     about = first["session"]
     ended_at, erased_at = (about[key] for key in ("ended_at", "erased_at"))
-    stone = Tombstone(name=info.name, seq=seq, chain=chain, at=checked_number(erased_at or 0), entries=0, stored=0)
+    stone = Tombstone(name=info.name, seq=seq, chain=chain, at=checked_moment(erased_at or 0), entries=0, stored=0)
     info = info.replace(
-        ephemeral=about["ephemeral"] is True, ended_at=None if ended_at is None else checked_number(ended_at)
+        ephemeral=about["ephemeral"] is True, ended_at=None if ended_at is None else checked_moment(ended_at)
     )
     return BackedUpSession(info, stone if seq else None)

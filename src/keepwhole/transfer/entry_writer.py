@@ -53,12 +53,17 @@ class EntryWriter:
         """Return the writer."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Discard bodies that were stored and not appended."""
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """Discard bodies that were stored and not appended; say what could not be written where the disk refused."""
         pending, self._batch = self._batch, []
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._discard(_finished_body(one.body) for one in pending)
+        if isinstance(error, NotStored) and error.__cause__ is not None:
+            raise NotStored(
+                f"Session `{self._session}` could not be written to the record ({_reason(error.__cause__)}). What was "
+                "there before is as it was. Free some space, or see `keepwhole doctor`, then run this again."
+            ) from error
 
     def add(self, raw: bytes, header: Header, claimed: BodyFacts, chain: bytes, output: Output) -> None:
         """Add an entry: its header as bytes and parsed, the hash it had, its body. `ValueError` if they do not fit."""
@@ -92,7 +97,7 @@ class EntryWriter:
         """Add what is left of an entry that was forgotten; durable on return. `ValueError` if it does not fit."""
         self.finish()
         if not isinstance(self._store, Forgets):
-            raise UsageError("This record cannot hold a session in which something was forgotten; use a folder.")
+            raise UsageError("This record cannot store a session in which something was forgotten. Use a folder.")
         row = Row(
             session=self._session,
             seq=0,
@@ -140,6 +145,12 @@ class EntryWriter:
                     self._store.discard(body)
             except KeepwholeError:
                 pass  # left for the collection of orphans
+
+
+def _reason(error: BaseException) -> str:
+    """Return what the system or the database said, in one line."""
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return " ".join((said or type(error).__name__).split())
 
 
 def _finished_body(body: "Body | Future[Body]") -> Body | None:

@@ -98,7 +98,9 @@ class _DryRun:
         self._raise_refused()
         for name in self._only:
             if name not in self._seen:
-                raise NotFound(f"There is no session `{name}` in this backup.")
+                raise NotFound(
+                    f"There is no session `{name}` in this backup. Leave out `--session` to restore all of them."
+                )
 
     def _state_here(self, name: str) -> SyncState:
         """Return the state of a session here; with `erased`, one that was erased is at the beginning."""

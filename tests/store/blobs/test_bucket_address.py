@@ -8,6 +8,7 @@ from keepwhole import Session
 from keepwhole.apps.cli.main import main
 from keepwhole.config import flattened, load
 from keepwhole.errors import ConfigError
+from keepwhole.store.blobs import bucket_address
 from keepwhole.store.blobs.bucket_address import bucket_of
 from keepwhole.store.postgres.address import redacted
 from tests.build import numbered_lines
@@ -49,9 +50,9 @@ def test_an_odd_address_is_refused_and_not_repeated(address: str, monkeypatch: p
 
 
 @pytest.mark.parametrize("value", ["relative/folder", "gs://team/x", "https://s3.example/team", "file:///tmp"])
-def test_what_is_neither_a_bucket_nor_a_whole_path_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_neither_a_bucket_nor_an_absolute_path_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPWHOLE_BLOBS", value)
-    with pytest.raises(ConfigError, match="whole path"):
+    with pytest.raises(ConfigError, match="absolute path"):
         load()
 
 
@@ -103,3 +104,17 @@ def test_the_doctor_tries_a_folder_for_large_bodies(
     monkeypatch.setenv("KEEPWHOLE_BLOBS", str(tmp_path / "file"))
     assert main(["doctor"]) == 1
     assert "cannot be used" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("s3://b/x?endpoint=http://h:1&region=r&secret=no", "s3://b/x?endpoint=http://h:1&region=r"),
+        ("s3://key:secret@b/x", "s3://…"),
+        ("s3://key:secret/x", "s3://…"),
+        ("s3://b/x#secret", "s3://…"),
+        ("s3://[b/x?secret=no", "s3://…"),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_a_key(address: str, shown: str) -> None:
+    assert bucket_address.redacted(address) == shown

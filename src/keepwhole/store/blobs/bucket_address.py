@@ -48,7 +48,9 @@ def bucket_of(text: str) -> Bucket:
     if not good or ".." in prefix.split("/") or not set(asked) <= set(_KNOWN):
         raise ConfigError(_HOW)
     if "endpoint" in asked and _ENDPOINT.fullmatch(asked["endpoint"]) is None:
-        raise ConfigError("The `endpoint` in `blobs` is no address of a server. Give `?endpoint=https://host:port`.")
+        raise ConfigError(
+            "The `endpoint` in `blobs` is not the address of a server. Give `?endpoint=https://host:port`."
+        )
     return Bucket(parts.netloc, prefix, asked, redacted(text))
 
 

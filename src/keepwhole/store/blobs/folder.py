@@ -181,7 +181,7 @@ class BlobFolder:
     def descriptor(self, name: str) -> int:
         """Open the file `name`: a regular file of this user, never reached through a link."""
         if NAME.fullmatch(name) is None:
-            raise Damaged("A row names a file that cannot be ours. Run `keepwhole sessions verify`.")
+            raise Damaged("A row names a file that Keepwhole cannot have written. Run `keepwhole sessions verify`.")
         try:
             shard = self._folder(name)
             try:
@@ -327,7 +327,7 @@ def not_stored(error: OSError, rescue: Rescue) -> NotStored:
             rescue=rescue,
         )
     return NotStored(
-        f"The result could not be written ({error.strerror}). It is shown whole; free space or check the "
+        f"The result could not be written ({error.strerror}). It is shown in full; free space or check the "
         "folder with `keepwhole doctor`.",
         rescue=rescue,
     )

@@ -86,7 +86,7 @@ class S3Blobs:
             name = self._upload(reader)
         except S3Error as error:
             raise NotStored(
-                f"The result could not be written to `{self._bucket.shown}` ({error}). It is shown whole; see "
+                f"The result could not be written to `{self._bucket.shown}` ({error}). It is shown in full; see "
                 "`keepwhole doctor`.",
                 rescue=Reread(reader),
             ) from None
@@ -110,7 +110,7 @@ class S3Blobs:
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """Open the body `blob` for reading."""
         if NAME.fullmatch(blob) is None:
-            raise Damaged("A row names an object that cannot be ours. Run `keepwhole sessions verify`.")
+            raise Damaged("A row names an object that Keepwhole cannot have written. Run `keepwhole sessions verify`.")
         return BodyReader(facts, ReadAhead(partial(self._read, blob), facts.size))
 
     def _read(self, name: str, offset: int, length: int) -> bytes:

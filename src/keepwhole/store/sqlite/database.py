@@ -157,7 +157,7 @@ class Database:
                 if getattr(error, "sqlite_errorcode", 0) in _FAILED_SYNCS:
                     self.give_up(error)
                 raise NotStored(
-                    f"The record could not be written ({error}). It is shown whole instead. Run `keepwhole doctor`."
+                    f"The record could not be written ({error}). It is shown in full instead. Run `keepwhole doctor`."
                 ) from error
 
     def note_entry(self, row: int, session: int, seq: int, chain: bytes) -> None:
@@ -173,7 +173,7 @@ class Database:
             self.open()
             problem = self.problem()
             if problem is not None:
-                raise NotStored(f"{problem} Nothing is written until then; results are shown whole.")
+                raise NotStored(f"{problem} Nothing is written until then; results are shown in full.")
 
     def give_up(self, error: Exception) -> None:
         """Write no more through the open connection: the disk failed. What is stored can still be read."""
@@ -347,7 +347,8 @@ class Database:
         """Return in what the record is not as it was left, and what to do; None if it is."""
         with self._reading:
             assert self._reader is not None
-            strange = strange_objects(self._reader, migrations)
+            is_newer = version_of(self._reader) > len(migrations)  # upgraded since this process opened it
+            strange = [] if is_newer else strange_objects(self._reader, migrations)
         if strange:
             return (
                 f"The schema of `{self.path}` is not Keepwhole's own: {'; '.join(strange[:3])}. Find out who changed "

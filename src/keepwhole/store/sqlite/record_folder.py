@@ -22,7 +22,7 @@ def refuse_lost(folder: str, is_empty: Callable[[], bool], with_log: bool = Fals
         raise StoreRefused(
             f"`{os.path.join(folder, 'record.db')}` is missing or empty, but {left} still there. Nothing was changed. "
             "Put the file back, with `record.db-wal` if there is one, or restore a backup into another folder with "
-            "`keepwhole store restore`. To begin anew, move the whole folder away."
+            "`keepwhole store restore`. To start again, move the folder away."
         )
 
 

@@ -36,8 +36,8 @@ import errno
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import Any, Unpack
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.utf8 import showable
@@ -69,11 +69,13 @@ from keepwhole.store.sql_store import (
     as_session,
     protect_in_fork,
 )
-from keepwhole.store.sqlite import check, purge, table
+from keepwhole.store.sqlite import check, table
 from keepwhole.store.sqlite.database import Database
 from keepwhole.store.sqlite.lookups import SqliteLookups
 from keepwhole.store.sqlite.session_locks import SessionLocks
-from keepwhole.store.sqlite.text_index import TextIndex
+
+if TYPE_CHECKING:
+    from keepwhole.store.sqlite.text_index import TextIndex
 
 TRASH = "trash"
 """The folder for bodies that no entry has."""
@@ -105,9 +107,15 @@ class SqliteStore(SqlStore):
         outside = external_blobs(blobs, self._record_id, os.path.join(self.folder, "spool"), patience)
         super().__init__(BlobStores(own, outside), ResultFiles(os.path.join(self.folder, "results")), inline_body)
         self.lookups = SqliteLookups(self.database)
-        self._index = TextIndex(self.database, self.open)
         self._locks = SessionLocks(self.folder)
         protect_in_fork(self)
+
+    @cached_property
+    def _index(self) -> "TextIndex":
+        """The text index. Most short commands neither search nor remove anything."""
+        from keepwhole.store.sqlite.text_index import TextIndex
+
+        return TextIndex(self.database, self.open)
 
     @property
     def path(self) -> str:
@@ -265,6 +273,8 @@ class SqliteStore(SqlStore):
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
+        from keepwhole.store.sqlite import purge
+
         self._locks.release(session)
         stone = purge.purge(self.database, self._index, self.blobs, session, at)
         self.files.remove(session)
@@ -272,11 +282,15 @@ class SqliteStore(SqlStore):
 
     def forget(self, session: str, seqs: Sequence[int]) -> int:
         """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
+        from keepwhole.store.sqlite import purge
+
         self._remove_copies(session, seqs)
         return purge.forget(self.database, self._index, self.blobs, session, seqs)
 
     def add_forgotten(self, session: str, row: Row) -> None:
         """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        from keepwhole.store.sqlite import purge
+
         with self.database.writing() as execute:
             number, head = table.number_and_head(execute, session)
             check_terms({"head": row.previous}, session, head.chain, bool)
@@ -294,6 +308,8 @@ class SqliteStore(SqlStore):
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""
+        from keepwhole.store.sqlite import purge
+
         purge.restart(self.database, session, seq, chain)
 
     def is_held(self, session: str) -> bool:

@@ -16,6 +16,7 @@ may have added the same rows or purged them. `_add` therefore checks, inside the
 where gathering began and that the rows still have the chain hashes that they had.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -38,6 +39,7 @@ _INDEXED = f"kind = 'result' AND format <> {FORGOTTEN}"
 _ROWS = f"SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE {_INDEXED}"
 _INDEXED_TO = "SELECT max(seq) FROM entries WHERE session = ? AND id <= ?"
 _LEFT = f"SELECT 1 FROM entries WHERE {_INDEXED} AND id > ? LIMIT 1"
+_OF_OTHERS = f"SELECT 1 FROM entries WHERE {_INDEXED} AND id > ? AND id <= ? AND session <> ? LIMIT 1"
 _CHAINS = f"SELECT id, chain FROM entries WHERE {_INDEXED} AND id > ? AND id <= ? ORDER BY id"
 _FIND = "SELECT rowid FROM passages WHERE passages MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE session = ? AND kind = 'result' LIMIT ?)"
@@ -66,15 +68,25 @@ class TextIndex:
     def passages(
         self, session: str, task_id: str | None, query_id: str | None, until: float | None
     ) -> "SqlitePassages":
-        """Return the passages of a session, or of one task or query of it; the index is brought up to date first."""
-        is_all = self._catch_up(until)
+        """Return the passages of a session, or of one task or query of it; the index is brought up to date first.
+
+        Results are indexed in the order in which they came. Where those of other sessions wait too, half of the time is
+        left for those of this session, which are then held in memory.
+        """
         numbers = self._database.select("SELECT id FROM sessions WHERE name = ?", (session,))
         found = SqlitePassages(self._database, numbers[0][0] if numbers else 0, task_id, query_id)
+        is_all = self._catch_up(until if until is None else self._share(found.session, until))
         if not is_all:
             up_to = self._up_to()
             found.indexed_to = self._database.select(_INDEXED_TO, (found.session, up_to))[0][0] or 0
             found.add_unindexed(partial(self._gather_session, until, found.session), up_to, until)
         return found
+
+    def _share(self, session: int, until: float) -> float:
+        """Return until when results are indexed, if this session is asked about until `until`."""
+        up_to = self._up_to()
+        shares = self._database.select(_OF_OTHERS, (up_to, up_to + _BATCH_ROWS, session))
+        return (time.monotonic() + until) / 2 if shares else until
 
     def _catch_up(self, until: float | None) -> bool:
         """Index the new results, one bounded batch per transaction, so that no writer waits for long.
