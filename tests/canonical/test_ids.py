@@ -54,3 +54,7 @@ def test_ordinary_names_can_name_a_session(name: str) -> None:
 )
 def test_names_that_could_be_paths_flags_or_log_lines_cannot(name: str) -> None:
     assert not is_session_id(name)
+
+
+def test_an_id_from_before_1970_is_spelled_like_every_other() -> None:
+    assert re.fullmatch(r"art_0_[0-9A-Za-z]{22}", artifact_id(-86_397, drawn()))

@@ -15,12 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
 from tests.upstream.answer import Answer
-from tests.upstream.spelling import Json
+from tests.upstream.spelling import Dialect, Json
 
 ACCESS_KEY, SECRET_KEY, REGION = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "us-east-1"
 BEARER = "ABSKQmVkcm9ja0FQSUtleS1leGFtcGxlLXdpdGhvdXQtYW55LXVzZQ=="
 _KIND = {":content-type": "application/json"}
-_PATH = re.compile(r"^/model/[^/]+/(?:invoke(?:-with-response-stream)?|converse(?:-stream)?)$")
+_PATH = re.compile(r"^/model/[^/]+/(?:invoke(?:-with-response-stream)?|converse(?:-stream)?|count-tokens)$")
+_COUNTED = {"messages", "system", "toolConfig", "additionalModelRequestFields"}
+"""What a request of Converse may have that is only counted."""
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/(?P<scope>[^,]+), SignedHeaders=(?P<names>[^,]+), "
     r"Signature=(?P<signature>[0-9a-f]{64})"
@@ -44,11 +46,45 @@ def bedrock_complaint(method: str, path: str, headers: Mapping[str, str], data: 
     if path.rpartition("/")[2].startswith("converse"):
         return _wrong_sender(method, path, headers, data)
     body: Json = json.loads(data)
+    if counts(path):
+        return _wrong_count(body) or _wrong_sender(method, path, headers, data)
+    return _wrong_body(body) or _wrong_sender(method, path, headers, data)
+
+
+def counts(path: str) -> bool:
+    """Whether a path counts the tokens of a request that is inside of its body."""
+    return is_bedrock(path) and path.endswith("/count-tokens")
+
+
+def counted(body: Json) -> tuple[Dialect, Json]:
+    """The request inside of a body that is counted, and its dialect."""
+    inside = body["input"]
+    if "converse" in inside:
+        return "converse", inside["converse"]
+    return "anthropic", json.loads(base64.b64decode(inside["invokeModel"]["body"], validate=True))
+
+
+def _wrong_count(body: Json) -> str:
+    """What is wrong around a request that is counted; the request itself is for `complaint`."""
+    inside = body.get("input", {})
+    if body.keys() != {"input"} or len(inside) != 1 or not inside.keys() <= {"converse", "invokeModel"}:
+        return "Malformed input request: input must have one of converse, invokeModel"
+    try:
+        dialect, request = counted(body)
+    except (binascii.Error, ValueError):
+        return "Malformed input request: body is no JSON in base64"
+    if dialect == "converse":
+        extra = sorted(request.keys() - _COUNTED)
+        return f"#: extraneous key {extra} is not permitted" if extra else ""
+    return _wrong_body(request)
+
+
+def _wrong_body(body: Json) -> str:
     if not re.fullmatch(r"(?:bedrock-)?\d{4}-\d\d-\d\d", body.get("anthropic_version", "")):
         return "anthropic_version: Field required"
     if unknown := {"model", "stream"} & body.keys():
         return f"{sorted(unknown)}: Extra inputs are not permitted"
-    return _wrong_sender(method, path, headers, data)
+    return ""
 
 
 def _wrong_sender(method: str, path: str, headers: Mapping[str, str], data: bytes) -> str:

@@ -56,6 +56,9 @@ def _of_items(body: Json, tools: set[Any]) -> str:
     """The same of the items of Responses, where a result may come any time after its call."""
     items = body["input"] if isinstance(body["input"], list) else []
     made = [(item["call_id"], item["name"]) for item in items if item.get("type") in _CALLS]
+    wrong = _of_screens(items)
+    if wrong:
+        return wrong
     answered = [item["call_id"] for item in items if item.get("type") in _OUTPUTS]
     for item in items:
         sealed = item.get("encrypted_content")
@@ -71,6 +74,23 @@ def _of_items(body: Json, tools: set[Any]) -> str:
         return f"calls {sorted(dict(made))} have the results {sorted(answered)}"
     # A request for a summary offers no tools, and tells all the same of those that were called.
     return _unknown(dict(made), tools) if tools else ""
+
+
+def _of_screens(items: list[Json]) -> str:
+    """What is wrong with the calls of a computer and their screenshots, which must be images."""
+    seen: list[str] = []
+    for at, item in enumerate(items):
+        if item.get("type") != "computer_call_output":
+            continue
+        seen.append(item["call_id"])
+        output = item["output"]
+        place = output.get("file_id") or output.get("image_url") or ""
+        if output["type"] != "computer_screenshot" or not place.startswith(("data:image/", "https://", "file")):
+            return f"Invalid 'input[{at}].output.image_url'. Expected a valid URL."
+        if not output.keys() <= {"type", "image_url", "file_id", "detail"}:
+            return f"Unknown parameter: 'input[{at}].output.{sorted(output)}'"
+    called = [item["call_id"] for item in items if item.get("type") == "computer_call"]
+    return "" if sorted(called) == sorted(seen) else f"the computer was called as {called}, the screens are of {seen}"
 
 
 def _changed_arguments(body: Json) -> str:

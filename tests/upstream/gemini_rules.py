@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tests.upstream.pictures import wrong_picture
 from tests.upstream.spelling import Json, gemini_signature
 
 UNSIGNED = "skip_thought_signature_validator"
@@ -23,8 +24,23 @@ _OF_REQUESTS = {
 
 def gemini_complaint(body: Json) -> str:
     """What Gemini would refuse of a request; nothing if it would take it."""
-    found = (*_of_fields(body), *_of_tools(body), *_of_contents(body["contents"], _declared(body)))
+    wrong = filter(None, [wrong_picture(body)])
+    found = (*_of_fields(body), *_of_tools(body), *_of_contents(body["contents"], _declared(body)), *wrong)
     return next(iter(found), "")
+
+
+def count_complaint(path: str, body: Json) -> str:
+    """What `countTokens` would refuse: both kinds of a request, or at AI Studio tools beside bare contents."""
+    is_studio = "/projects/" not in path and "/publishers/" not in path
+    known = {"contents", "generateContentRequest"} if is_studio else _OF_REQUESTS
+    for name in sorted(body.keys() - known):
+        return f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+    if "generateContentRequest" not in body:
+        return gemini_complaint(body)
+    inside = body["generateContentRequest"]
+    if "contents" in body:
+        return "contents and generate_content_request are mutually exclusive"
+    return gemini_complaint(inside) if inside.get("model") else "generate_content_request.model is not specified"
 
 
 def _of_fields(body: Json) -> Iterator[str]:

@@ -56,6 +56,8 @@ def media_part(dialect: Dialect, kind: MediaKind, seed: int) -> Json:
     if dialect == "converse":
         own = {"source": {"bytes": _text(made)}, "format": made.media_type.partition("/")[2]}
         return {"image": own} if is_image else {"document": {**own, "name": f"document {seed}"}}
+    if dialect == "gemini":
+        return {"inlineData": {"mimeType": made.media_type, "data": _text(made)}}
     if dialect == "anthropic":
         return {"type": "image" if is_image else "document", "source": _source(made, kind)}
     url = f"data:{made.media_type};base64,{_text(made)}" if made.media_type else made.body.decode()

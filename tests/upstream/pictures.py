@@ -40,8 +40,11 @@ def pictures_in(value: Any) -> Iterator[tuple[str, str]]:
                 yield source["media_type"], source["data"]
         elif isinstance(url, str) and url.startswith("data:"):
             yield url[5:].partition(";")[0], url.partition(",")[2]
-        elif isinstance(inline := value.get("inlineData"), dict):
-            yield inline["mimeType"], inline["data"]
+        elif isinstance(inline := value.get("inlineData", value.get("inline_data")), dict):
+            # Google's own SDK writes names beside a response and base64 so; Gemini takes both spellings.
+            kind = inline.get("mimeType") or inline["mime_type"]
+            if not kind.startswith("text/"):
+                yield kind, inline["data"].replace("-", "+").replace("_", "/")
         else:
             yield from (found for part in value.values() for found in pictures_in(part))
 

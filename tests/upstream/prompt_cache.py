@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-from tests.upstream.prompt import BYTES, Block, blocks_of
+from tests.upstream.prompt import BYTES, Block, blocks_of, tokens_of
 from tests.upstream.spelling import Dialect, Json, gemini_usage, responses_usage
 
 MOST_MARKERS = 4
@@ -78,6 +78,8 @@ class _Till:
     def __init__(self, clock: Callable[[], float], window: int, minimum: int, read: float, write: float) -> None:
         self._now, self.window, self._minimum, self._read, self._write = clock, window, minimum, read, write
         self.bills: list[Bill] = []
+        self.tokens_of: Callable[[bytes], int] = tokens_of
+        """How tokens are counted."""
 
     @property
     def cost(self) -> float:
@@ -91,7 +93,7 @@ class _Till:
 
     def count(self, body: Json) -> int:
         """The tokens of a request."""
-        return sum(block.tokens for block in blocks_of(body))
+        return sum(block.tokens for block in blocks_of(body, self.tokens_of))
 
     def _billed(self, read: int, written: int, long: int, plain: int) -> Bill:
         cost = self._read * read + self._write * written + 2.0 * long + plain
@@ -120,7 +122,7 @@ class Breakpoints(_Till):
 
     def bill(self, body: Json) -> Bill:
         """What a request reads up to the longest entry in reach of a marker, and writes up to the last marker."""
-        blocks = blocks_of(body)
+        blocks = blocks_of(body, self.tokens_of)
         markers = self._markers(body, blocks)
         total = sum(block.tokens for block in blocks)
         if total > self.window:
@@ -204,7 +206,7 @@ class Prefixes(_Till):
 
     def bill(self, body: Json) -> Bill:
         """What a request reads; the rest of it is written."""
-        blocks = blocks_of(body)
+        blocks = blocks_of(body, self.tokens_of)
         total = sum(block.tokens for block in blocks)
         if total > self.window:
             raise _too_long(body, total, self.window)

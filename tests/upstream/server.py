@@ -18,6 +18,7 @@ from tests.upstream import bedrock
 from tests.upstream.answer import Answer, refusal, written
 from tests.upstream.clouds import cloud_complaint
 from tests.upstream.complaint import complaint
+from tests.upstream.gemini_rules import count_complaint
 from tests.upstream.prompt import tokens_of
 from tests.upstream.prompt_cache import Refused, Till
 from tests.upstream.spelling import Dialect, Json, Part, dialect_of
@@ -125,9 +126,26 @@ class Upstream:
             count = self._till.count(asked.body) if self._till else len(asked.data) // 4
             return Answer(body=json.dumps({"input_tokens": count}).encode(), headers=kind)
         if asked.method == "POST" and path.endswith(":countTokens"):
-            count = self._till.count(asked.body) if self._till else len(asked.data) // 4
+            wrong = count_complaint(path, asked.body)
+            if wrong:
+                self.refused.append(wrong)
+                return refusal("gemini", 400, wrong)
+            counted = asked.body.get("generateContentRequest", asked.body)
+            count = self._till.count(counted) if self._till else len(asked.data) // 4
             return Answer(body=json.dumps({"totalTokens": count}).encode(), headers=kind)
+        if asked.method == "POST" and bedrock.counts(path):
+            return self._counted_by_bedrock(asked)
         return Answer(status=404, body=b"{}", headers=kind)
+
+    def _counted_by_bedrock(self, asked: Asked) -> Answer:
+        wrong = bedrock.bedrock_complaint(*asked)
+        dialect, body = ("converse", {}) if wrong else bedrock.counted(asked.body)
+        wrong = wrong or complaint(body, dialect)
+        if wrong:
+            self.refused.append(wrong)
+            return bedrock.refusal(wrong)
+        count = self._till.count(body) if self._till else tokens_of(json.dumps(body).encode())
+        return Answer(body=json.dumps({"inputTokens": count}).encode(), headers=(("content-type", "application/json"),))
 
     def _answer(self, asked: Asked, body: Json, dialect: Dialect) -> tuple[Answer, Json | None]:
         wrong = self._wrong(asked, body, dialect)

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.policies.transcript import Transcript
+from tests.wire import in_blocks
+from tests.wire.in_blocks import as_anthropic, content_of, respelled
 
-DIALECTS = ("openai_chat", "openai_responses", "anthropic")
+DIALECTS = ("openai_chat", "openai_responses", *in_blocks.DIALECTS)
 Wire = dict[str, Any]
 
 
@@ -63,9 +65,9 @@ def spelled(turns: list[Turn], dialect: str) -> tuple[list[Wire], set[int]]:
     messages: list[Wire] = []
     pinned: set[int] = set()
     for turn in turns:
-        for message in _SPELL[dialect](turn):
-            if dialect == "anthropic" and messages and messages[-1]["role"] == message["role"]:
-                messages[-1]["content"] += message["content"]
+        for message in _spelled(turn, dialect):
+            if dialect in in_blocks.DIALECTS and messages and messages[-1]["role"] == message["role"]:
+                content_of(messages[-1]).extend(content_of(message))
             else:
                 messages.append(message)
             if turn.pinned:
@@ -133,13 +135,16 @@ def _in_anthropic(turn: Turn) -> list[Wire]:
     return said + ([{"role": "user", "content": results}] if results else [])
 
 
-_SPELL = {"openai_chat": _in_chat, "openai_responses": _in_responses, "anthropic": _in_anthropic}
+def _spelled(turn: Turn, dialect: str) -> list[Wire]:
+    if dialect in in_blocks.DIALECTS:
+        return [respelled(message, dialect) for message in _in_anthropic(turn)]
+    return _in_chat(turn) if dialect == "openai_chat" else _in_responses(turn)
 
 
 def transcript_of(messages: list[Wire], dialect: str, pinned: set[int]) -> Transcript:
     """The conversation decoded."""
     transcript = Transcript()
-    decode = {"openai_chat": _from_chat, "openai_responses": _from_responses, "anthropic": _from_anthropic}[dialect]
+    decode = {"openai_chat": _from_chat, "openai_responses": _from_responses}.get(dialect, _from_blocks)
     transcript.extend(decode(message)._replace(pinned=place in pinned) for place, message in enumerate(messages))
     return transcript
 
@@ -159,7 +164,8 @@ def _from_responses(item: Wire) -> Message:
     return Message(item.get("role", "other"), item.get("content", ""))
 
 
-def _from_anthropic(message: Wire) -> Message:
+def _from_blocks(message: Wire) -> Message:
+    message = as_anthropic(message)
     blocks = message["content"]
     said = "\n".join(block["text"] for block in blocks if block["type"] == "text")
     calls = tuple(Call(block["id"], "read", "{}") for block in blocks if block["type"] == "tool_use")
@@ -173,7 +179,9 @@ def _from_anthropic(message: Wire) -> Message:
 
 def complaints(messages: list[Wire], dialect: str) -> list[str]:
     """What the provider would say: every call answered once and in its place, nothing answered that was not asked."""
-    return {"openai_chat": _chat, "openai_responses": _responses, "anthropic": _anthropic}[dialect](messages)
+    if dialect in in_blocks.DIALECTS:
+        return _anthropic([as_anthropic(message) for message in messages])
+    return _chat(messages) if dialect == "openai_chat" else _responses(messages)
 
 
 def _chat(messages: list[Wire]) -> list[str]:
@@ -231,5 +239,5 @@ def _anthropic(messages: list[Wire]) -> list[str]:
 
 def alternates(messages: list[Wire]) -> bool:
     """Whether users and assistants take turns, a user first."""
-    roles = [message["role"] for message in messages]
+    roles = ["assistant" if message["role"] == "model" else message["role"] for message in messages]
     return roles[:1] == ["user"] and all(one != other for one, other in itertools.pairwise(roles))

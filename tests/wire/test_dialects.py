@@ -13,6 +13,7 @@ from keepwhole.models.media_tokens import FLAT_TOKENS
 from keepwhole.wire.dialects import DIALECTS, decode_message, dialect_of
 from keepwhole.wire.edits import apply
 from keepwhole.wire.media import read_media
+from keepwhole.wire.text_card import card_url
 from tests.wire.requests import ANTHROPIC, CHAT, PNG, RESPONSES
 
 ALL = [*CHAT, *RESPONSES, *ANTHROPIC]
@@ -176,8 +177,11 @@ def test_a_computers_screen_is_a_result_without_text() -> None:
     assert decode_message(call).calls == (Call("c", "computer", '{"type": "screenshot"}'),)
     shown = decode_message({"type": "computer_call_output", "call_id": "c", "output": screen})
     (result,) = shown.returned
-    assert (result.path, shown.pinned, shown.other) == (("output",), True, 0)  # no text may take its place
+    assert (result.path, shown.pinned, shown.other) == (("output",), False, 0)
     assert result.media is not None
+    drawn = result.replacement("The screen.")
+    assert drawn == {"type": "computer_screenshot", "image_url": card_url("The screen.")}  # no text may take its place
+    assert decode_message({"type": "computer_call_output", "call_id": "c", "output": {"type": "of_next_year"}}).pinned
     assert result.media.facts.looks == "image/png 1x1"
 
 

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session
 from keepwhole.apps.proxy.connection import error_body
+from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.recall.names import NAMES
 from keepwhole.wire.dialects import GEMINI, decode_message, dialect_of, endpoint_of, parse_call
 from keepwhole.wire.gemini.call_ids import is_made
@@ -20,6 +22,7 @@ from keepwhole.wire.pairs import NO_RESULT
 from keepwhole.wire.request_body import read_request
 from keepwhole.wire.sse import Events
 from tests.canonical.pictures import png
+from tests.long_run import some_of
 from tests.upstream.gemini_rules import gemini_complaint
 from tests.upstream.spelling import SPELLINGS, Part, Text, Thinking, Tool, gemini_signature
 
@@ -31,6 +34,22 @@ STREAMED = "/v1beta/models/gemini-2.5-pro:streamGenerateContent"
 WHOLE = "/v1beta/models/gemini-2.5-pro:generateContent"
 ASKED: Json = {"role": "user", "parts": [{"text": "What does it print?"}]}
 TOOLS = [{"functionDeclarations": [{"name": "run", "description": "Runs.", "parameters": {"type": "object"}}]}]
+
+SHOWS_ONE_IMAGE = Settings(
+    home="unused",
+    auto=CAREFUL.replace(
+        arguments="old",
+        keep_steps=1,
+        max_loss=1_000,
+        start=100,
+        keep=dict.fromkeys(CAREFUL.keep, 1),
+        worth=0,
+        horizon=10,
+        min_tokens=50,
+        clear_at_least=100,
+    ),
+)
+"""Hides all that is older than one step."""
 
 
 def call(command: str, **more: Any) -> Json:
@@ -127,6 +146,11 @@ def test_calls_without_ids_are_matched_by_order_and_name_inside_a_step() -> None
     assert grown is not None
     assert grown.messages[:5] == read.messages, "ids stay as the conversation grows"
     assert b"kw-run" not in read.joined([*read.messages[:1], *map(dict, read.messages[1:])]), "no made id is sent"
+
+
+def test_a_turn_begins_with_the_first_of_the_models_messages_in_a_row() -> None:
+    contents = [ASKED, model({"text": "a"}), ASKED, model({"text": "b"}), model(call("ls")), user(result({}))]
+    assert [GEMINI.start_of_turn(contents, length) for length in range(1, 7)] == [0, 1, 1, 3, 3, 3]
 
 
 def test_ids_of_the_client_stay() -> None:
@@ -289,6 +313,35 @@ def ask(exchange: Exchange, form: str, said: list[Part]) -> bytes | None:
     return exchange.read_answer(json.dumps(body if form == "whole" else chunks).encode())
 
 
+def in_pieces(name: str, **given: str) -> list[Json]:
+    """A call whose arguments are streamed, as Vertex AI does where a client asks for it."""
+    pieces: list[Json] = [{"name": name, "willContinue": True}]
+    for key, value in given.items():
+        values = [{"jsonPath": f"$.{key}", "stringValue": piece} for piece in (value[:3], value[3:])]
+        pieces += [{"partialArgs": [one], "willContinue": True} for one in values]
+    first, *rest = [{"functionCall": piece} for piece in (*pieces, {})]
+    return [{**first, "thoughtSignature": gemini_signature({"name": name, "args": given})}, *rest]
+
+
+def test_a_call_in_pieces_is_answered_and_none_of_them_is_shown() -> None:
+    first = begin(SessionRouter(each=True, settles=True, store=MemoryStore()), TWO)
+    recall = recall_in(first.body)
+    chunks = [{"candidates": [{"content": model(part)}]} for part in in_pieces(recall.name, **recall.arguments)]
+    chunks[-1]["candidates"][0]["finishReason"] = "STOP"
+    stream = b"".join(f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks)
+    assert b"functionCall" not in first.feed_chunk(stream)
+    assert first.end_stream() is None, "another round follows"
+    said, answer = contents_of(first.body)[3:]
+    assert said["parts"][0]["functionCall"] == {"name": recall.name, "args": recall.arguments}
+    assert "line 1499 of" in answer["parts"][0]["functionResponse"]["response"]["output"]
+    assert gemini_complaint(json.loads(first.body)) == ""
+    theirs = [{"candidates": [{"content": model(part)}]} for part in in_pieces("run", command="pwd")]
+    theirs[-1]["candidates"][0]["finishReason"] = "STOP"
+    stream = b"".join(f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in theirs)
+    shown = first.feed_chunk(stream) + (first.end_stream() or b"")
+    assert [event.data()["candidates"] for event in Events().feed(shown)] == [one["candidates"] for one in theirs]
+
+
 def test_a_recall_beside_a_call_of_the_client_waits_for_its_result() -> None:
     router = SessionRouter(each=True, settles=True, store=MemoryStore())
     first = begin(router, TWO)
@@ -313,7 +366,7 @@ def test_a_stream_gives_the_same_wherever_it_is_cut(said: list[Part]) -> None:
     data = streamed(*said)
     whole = shown_of(data, len(data))
     assert "get_artifact" not in whole.decode()
-    for at in range(1, len(data)):
+    for at in some_of(5, range(1, len(data))):
         assert shown_of(data, at) == whole, at
 
 
@@ -343,3 +396,29 @@ def test_errors_are_written_as_google_writes_them() -> None:
     assert event.data() == {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}
     [event] = Events().feed(GEMINI.error_event({"type": "api_error", "message": "m"}))
     assert event.data()["error"]["status"] == "INTERNAL"
+
+
+def test_an_image_beside_a_response_is_hydrated_as_an_image() -> None:
+    """A file of text takes its place while it is hidden, and the whole part takes the place of that."""
+    pictures = (base64.b64encode(png(1280, 800, number, 600)).decode() for number in range(5))
+    images = [{"inlineData": {"mimeType": "image/png", "data": one}} for one in pictures]
+    contents = [ASKED]
+    for image in images:
+        contents += [model(call("look")), user(result({"output": "Seen."}, parts=[image]))]
+    session = Session("s", store=MemoryStore(), settings=SHOWS_ONE_IMAGE)
+    sent = contents_of(session.view(request(contents)))
+    [hidden] = sent[2]["parts"][0]["functionResponse"]["parts"]
+    assert hidden["inlineData"]["mimeType"] == "text/plain"
+    assert session.hydrate(sent) == contents
+
+
+def test_arguments_of_a_call_without_an_id_are_hydrated() -> None:
+    """A view of them would get an id of its own."""
+    contents = [ASKED]
+    for number in range(8):
+        written = {"name": "run", "args": {"content": "".join(f"value_{number}_{line} = 1\n" for line in range(200))}}
+        contents += [model({"functionCall": written}), user(result({"output": f"Written {number}."}))]
+    session = Session("s", store=MemoryStore(), settings=SHOWS_ONE_IMAGE)
+    sent = contents_of(session.view(request(contents)))
+    assert "this view hides them" in json.dumps(sent[1]), "else nothing is hidden"
+    assert session.hydrate(sent) == contents

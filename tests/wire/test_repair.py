@@ -15,6 +15,7 @@ from keepwhole.wire.content import Wire
 from keepwhole.wire.dialects import conversation_dialect
 from keepwhole.wire.pairs import NO_RESULT, Repairs
 from tests.wire.conversations import DIALECTS, Made, Turn, complaints, spelled, turns
+from tests.wire.in_blocks import respelled
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
@@ -183,4 +184,10 @@ BROKEN: dict[str, dict[str, list[dict[str, Any]]]] = {
         "no call": [{"type": "message", "role": "user", "content": "hi"}, _item("z", "the stray text")],
         "twice": [_ITEM_CALL, *(_item("a", text) for text in _TEXTS)],
     },
+}
+BROKEN |= {
+    dialect: {
+        kind: [respelled(message, dialect) for message in messages] for kind, messages in BROKEN["anthropic"].items()
+    }
+    for dialect in ("converse", "gemini")
 }

@@ -15,7 +15,9 @@ from keepwhole.policies.transcript import Item, Name
 from keepwhole.wire import summary as wire_summary
 from keepwhole.wire.dialects import conversation_dialect
 from keepwhole.wire.summary import marked
+from tests.wire import in_blocks
 from tests.wire.conversations import DIALECTS, Turn, alternates, complaints, spelled, transcript_of, turns
+from tests.wire.in_blocks import content_of
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 keeps = st.sampled_from([0, 1, 10, 50, 200, 1_000, 3_000])
@@ -39,7 +41,9 @@ def compact(messages: list[Any], dialect: str, pinned: set[int], keep: int) -> t
 
 def parts(messages: list[Any]) -> list[Any]:
     """The messages and their blocks, which is what must stay where two messages are joined."""
-    blocks = [message["content"] for message in messages if isinstance(message.get("content"), list)]
+    blocks = [
+        content for message in messages if isinstance(content := message.get("content", message.get("parts")), list)
+    ]
     return [*messages, *(block for content in blocks for block in content)]
 
 
@@ -52,7 +56,7 @@ def test_after_compaction_every_call_has_its_result_and_every_result_its_call(
     made, _ = compact(messages, dialect, pinned, keep)
     assert complaints(made, dialect) == []
     assert messages == before
-    assert dialect != "anthropic" or alternates(made)
+    assert dialect not in in_blocks.DIALECTS or alternates(made)
 
 
 @given(turns(), st.sampled_from(DIALECTS), keeps)
@@ -64,8 +68,8 @@ def test_pinned_messages_pending_calls_and_all_that_is_newer_stay_as_they_are(
     stayed = {id(part) for part in parts(made)}
     for place in [*pinned, *summary.kept, *range(summary.upto, len(messages))]:
         message = messages[place]
-        is_joined = dialect == "anthropic" and message["role"] == "user"
-        assert id(message) in stayed or (is_joined and all(id(block) in stayed for block in message["content"]))
+        is_joined = dialect in in_blocks.DIALECTS and message["role"] == "user"
+        assert id(message) in stayed or (is_joined and all(id(block) in stayed for block in content_of(message)))
     if conversation[-1].kind == "pending":
         assert made[-1] is messages[-1]
 
@@ -95,7 +99,7 @@ def test_a_summary_that_ends_at_a_bad_place_tears_no_step(
     upto = data.draw(st.integers(0, len(messages)))
     made = compacted(messages, upto, "short", dialect)
     assert complaints(made, dialect) == []
-    assert dialect != "anthropic" or alternates(made)
+    assert dialect not in in_blocks.DIALECTS or alternates(made)
 
 
 @given(turns(), st.sampled_from(DIALECTS), keeps)
@@ -114,8 +118,8 @@ def test_the_summary_stands_after_system_and_task_and_says_whose_words_it_is(dia
     assert len(summed) == 1
     assert summed[0]["role"] == "user"
     assert "not by the user" in json.dumps(summed[0])
-    if dialect == "anthropic":
-        assert [block["text"] for block in made[0]["content"]] == ["The task", marked("what was done"), "newer"]
+    if dialect in in_blocks.DIALECTS:
+        assert [block["text"] for block in content_of(made[0])] == ["The task", marked("what was done"), "newer"]
     else:
         assert made[:2] == messages[:2]
         assert made[2] is summed[0]

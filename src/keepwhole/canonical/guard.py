@@ -53,11 +53,18 @@ _ROOTS = (*(anchor for anchor in _ALL_ANCHORS if b"output" not in anchor), b"out
 """Every anchor has one of these in it: fewer to look for in the many bodies that have none."""
 _CHUNK = 1 << 20
 _LONGEST_CLEARED = 300
+_GONE = (
+    r"(?:cleared|removed|pruned|masked|deleted|omitted|hidden|elided|compacted|condensed|trimmed|snipped|stripped|dropped"
+    r"|expired|evicted|redacted|collapsed|truncated|archived|discarded|offloaded|unavailable|no content"
+    r"|(?:no longer|not) (?:available|shown|included|retained|kept|in context))"
+)
 _CLEARED = (
-    r"\[(?:old |previous |earlier )?(?:tool )?(?:result|output|response|observation)?s?(?: content)?"
-    r"(?: has been| was)? ?"
-    r"(?:cleared|removed|pruned|masked|deleted|omitted|hidden)(?: to (?:save|free|reduce)[^\[\]\n]{0,60})?\.?\]"
-    r"|\[redacted\]"
+    r"\[(?:[^\[\]\n]{0,160}\b)?" + _GONE + r"\b[^\[\]\n]{0,160}\]"
+    r"|<(?:[^<>\n]{0,160}\b)?" + _GONE + r"\b[^<>\n]{0,160}>"
+    r"|\((?:[^()\n]{0,160}\b)?" + _GONE + r"\b[^()\n]{0,160}\)"
+    r"|(?:(?:old|previous|earlier|stale|the|this|tool|call|function) ){0,4}"
+    r"(?:results?|outputs?|responses?|observations?|content)(?: of [^\n.]{0,80})?"
+    r"(?: (?:content|has|have|was|were|been|is)){0,3} " + _GONE + r"\b[^\n]{0,120}"
 )
 """In lower case. What several clients and frameworks write in the place of a result of which nothing is left."""
 _BLANK = frozenset(("", "null", "undefined", "none"))

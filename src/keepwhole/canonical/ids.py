@@ -4,6 +4,7 @@ import re
 
 _BASE62 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LETTERS = 22
+_ALIKE = str.maketrans("oiljszbgquv", "011152899vv")
 _FAIR = 4 * len(_BASE62)
 _LETTER_OF = bytes(_BASE62[byte % len(_BASE62)] for byte in range(256))
 _UNFAIR = bytes(range(_FAIR, 256))
@@ -21,13 +22,25 @@ def _letters(random: bytes) -> str:
 
 
 def artifact_id(at: int, trace_id: str) -> str:
-    """The id of an artifact made at `at` (unix seconds) of the result `trace_id`: they end in the same letters."""
-    return f"art_{at}_{trace_id[-_LETTERS:]}"
+    """The id of an artifact made at `at` (unix seconds) of the result `trace_id`: they end in the same letters.
+
+    A clock that was never set may be before 1970; an id has no sign.
+    """
+    return f"art_{max(0, at)}_{trace_id[-_LETTERS:]}"
 
 
 def trace_id(random: bytes) -> str:
     """The id of a result."""
     return f"trace_{_letters(random)}"
+
+
+def alike(any_id: str) -> str:
+    """An id without what is easily read otherwise in an image: letters of either case, and those like digits.
+
+    >>> alike("art_1_O0Il5sB") == alike("art_1_o0I15S8")
+    True
+    """
+    return any_id.casefold().translate(_ALIKE)
 
 
 def trace_of(any_id: str) -> str:

@@ -5,16 +5,16 @@ Must not know: where earlier requests and results are kept, how a request was ta
 
 One line of ASCII JSON lists the pieces in order, then the literal bytes follow. A number is a literal of that size,
 `[first, stop]` are pieces of the base, `[trace_id, decision, spelling]` is a result as it was shown, and
-`[trace_id, decision, spelling, before, behind]` a result with what its client put around it. The spelling `base64` is
-of a result's bytes; what is before them is the beginning of a `data:` URL.
+`[trace_id, decision, spelling, before, behind]` a result with what its client put around it. The spellings `base64` and
+`base64url` are of a result's bytes; what is before them is the beginning of a `data:` URL.
 """
 
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from keepwhole.canonical.base64_text import FOR_URLS, PLAIN, encode_base64
 from keepwhole.errors import Damaged
 
 
@@ -69,8 +69,8 @@ def _as_markup(text: str) -> str:
 
 
 _SPELLINGS: dict[str, Callable[[str], str]] = {"ascii": _ascii, "utf8": _as_utf8, "markup": _as_markup}
-BASE64 = "base64"
-"""The spelling of bytes, by `spelled_bytes`."""
+BYTES = (PLAIN, FOR_URLS)
+"""The spellings of bytes, by `spelled_bytes`."""
 
 
 def spelling_of(text: str, written: str) -> str | None:
@@ -87,13 +87,13 @@ def spelled(text: str, spelling: str) -> bytes:
     return _SPELLINGS[spelling](text).encode()
 
 
-def spelled_bytes(data: bytes, before: str = "", behind: str = "") -> str:
+def spelled_bytes(data: bytes, spelling: str, before: str = "", behind: str = "") -> str:
     """The JSON string with the base64 of bytes, in one line and with padding, between plain characters.
 
-    >>> spelled_bytes(b"abcd", "data:image/png;base64,")
+    >>> spelled_bytes(b"abcd", "base64", "data:image/png;base64,")
     '"data:image/png;base64,YWJjZA=="'
     """
-    return f'"{before}{binascii.b2a_base64(data, newline=False).decode("ascii")}{behind}"'
+    return f'"{before}{encode_base64(data, spelling)}{behind}"'
 
 
 def encode_manifest(pieces: Iterable[Piece]) -> bytes:
@@ -136,7 +136,7 @@ def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
 def _reference(first: Any, second: Any, spelling: Any = None, before: Any = "", behind: Any = "") -> Piece:
     if spelling is None:
         return CopiedPiece(int(first), int(second))
-    if spelling not in (*_SPELLINGS, BASE64):
+    if spelling not in (*_SPELLINGS, *BYTES):
         raise ValueError("a text is spelled in no way that is known")
     return ShownPiece(str(first), int(second), spelling, str(before), str(behind))
 
@@ -150,5 +150,5 @@ def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:
         elif 0 <= piece.first <= piece.stop <= len(base):
             found += base[piece.first : piece.stop]
         else:
-            raise Damaged("A request takes up what its base does not have. Run `keepwhole sessions verify`.")
+            raise Damaged("A request refers to what its base does not have. Run `keepwhole sessions verify`.")
     return found

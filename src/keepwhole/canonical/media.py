@@ -30,6 +30,12 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 _SAMPLE = 8_192
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\v\b\x1b")
 TEXT = "text/plain"
+PDF = "application/pdf"
+_UNSURE = (TEXT, "application/octet-stream")
+_PACKED = ("application/zip", "application/gzip")
+"""What the first bytes of many formats say, such as those of office programs."""
+_WORDS = ("application/json", "application/xml", "application/yaml", "application/javascript", "image/svg+xml")
+_OFFICE = ("application/vnd.o", "application/vnd.ms-", "application/msword", "application/rtf", "application/epub+zip")
 URL, FILE_ID = "text/uri-list", "text/x-file-id"
 """Media types of bodies that only say where something is; `kind=…` behind it tells what."""
 _NAMED = re.compile(r"[a-z]{1,20}/[\w.+-]{1,80}")
@@ -147,9 +153,10 @@ def media_of(data: bytes, declared: str = "") -> Media:
     """The facts of a body; `declared` is the type that whoever sent it gives, for bytes that do not say it."""
     found = media_type(data[:_SAMPLE])
     named = declared.partition(";")[0].strip().lower()
-    kind = named if found in (TEXT, "application/octet-stream") and _NAMED.fullmatch(named) else found
+    is_told = found in _UNSURE or (found in _PACKED and named.startswith("application/") and named not in _UNSURE)
+    kind = named if is_told and _NAMED.fullmatch(named) else found
     width, height = image_size(data) if kind.startswith("image/") else (0, 0)
-    pages = page_count(data) if kind == "application/pdf" else 0
+    pages = page_count(data) if kind == PDF else 0
     return Media(kind, len(data), digest_of_bytes(data), width, height, pages)
 
 
@@ -167,7 +174,17 @@ def _kind_of(media_type: str) -> MediaKind:
         return "image"
     if media_type.startswith("audio/"):
         return "audio"
-    return "document" if media_type == "application/pdf" else "file"
+    is_document = media_type == PDF or media_type.startswith(_OFFICE) or (is_words(media_type) and media_type != TEXT)
+    return "document" if is_document else "file"
+
+
+def is_words(media_type: str) -> bool:
+    """Whether bytes of this type are meant to be read as text.
+
+    >>> is_words("text/csv"), is_words("image/svg+xml"), is_words("application/pdf")
+    (True, True, False)
+    """
+    return media_type.startswith("text/") or media_type.endswith("+json") or media_type in _WORDS
 
 
 def image_size(data: bytes) -> tuple[int, int]:

@@ -4,11 +4,11 @@ Owns: the values that dialects decode to and policies read.
 Must not know: how a provider spells a message (`wire`), steps and turns (`policies.transcript`).
 """
 
-import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from keepwhole.canonical.media import Media
+from keepwhole.canonical.base64_text import base64_in, decode_base64, encode_base64_like
+from keepwhole.canonical.media import Media, MediaBytes
 from keepwhole.canonical.utf8 import encode
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool", "other"]
@@ -46,7 +46,9 @@ class MediaPart(NamedTuple):
 
     def body(self) -> bytes:
         """The bytes that are kept: the decoded base64, or the reference."""
-        return encode(self.source)[0] if self.facts.is_reference else binascii.a2b_base64(base64_in(self.source))
+        if self.facts.is_reference:
+            return encode(self.source)[0]
+        return decode_base64(base64_in(self.source)) or b""
 
     @property
     def has_bytes(self) -> bool:
@@ -55,13 +57,17 @@ class MediaPart(NamedTuple):
 
     def source_of(self, data: bytes) -> str:
         """The source that has other bytes of the same type, spelled as this one is."""
-        ahead = self.source[: len(self.source) - len(base64_in(self.source))]
-        return ahead + binascii.b2a_base64(data, newline=False).decode("ascii")
+        own = base64_in(self.source)
+        return self.source[: len(self.source) - len(own)] + encode_base64_like(data, own)
 
 
-def base64_in(source: str) -> str:
-    """The base64 of a `data:` URL; any other text as it is."""
-    return source[source.find(",") + 1 :] if source.startswith("data:") else source
+class OnlyImage(NamedTuple):
+    """How a place that takes an image and nothing else shows a text or the original."""
+
+    size: Callable[[str], tuple[int, int]]
+    """Pixels of the image that shows a text."""
+    whole: Callable[[MediaBytes], Any]
+    """What is put at the path to show an image."""
 
 
 class ResultText(NamedTuple):
@@ -83,6 +89,8 @@ class ResultText(NamedTuple):
     """How the command ended, where what the client put there says it."""
     spell: Callable[[str], Any] | None = None
     """Makes what is put at the path to show a text; None where that is the text itself."""
+    only_image: OnlyImage | None = None
+    """Set where no text may be put."""
 
     @property
     def identity(self) -> Identity:

@@ -131,7 +131,7 @@ def decode_plain(message: Json) -> Message:
 def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[ResultText, ...], int]:
     """The texts, images and documents of a result whose content is at `path`, and the tokens of its other parts."""
     if isinstance(content, str):
-        return (build(ResultText, (call_id, path, content, is_error, None, "", "", None, None)),), 0
+        return (build(ResultText, (call_id, path, content, is_error, None, "", "", None, None, None)),), 0
     found: list[ResultText] = []
     other = 0
     for at, part in enumerate(parts_of(content)):
@@ -158,12 +158,6 @@ def _media_result(call_id: str, path: Path, part: Json, is_error: bool) -> Resul
     source = fields_of(part.get("source"))
     text = source.get("data") if kind_of_part(source) == "text" else None
     return ResultText(call_id, (*path, "source", "data"), text, is_error) if isinstance(text, str) else None
-
-
-def screenshot_in(call_id: str, path: Path, part: object) -> tuple[ResultText, ...]:
-    """The image at `path` of a result that can be nothing but an image."""
-    one = _media_result(call_id, path, fields_of(part), is_error=False)
-    return () if one is None else (one,)
 
 
 def size_of(value: object) -> int:

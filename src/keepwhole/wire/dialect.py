@@ -53,6 +53,7 @@ from keepwhole.canonical.media import MediaBytes
 from keepwhole.canonical.message import Message, Path
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, fields_of
+from keepwhole.wire.enclosed_request import Enclosure
 from keepwhole.wire.event_stream import FrameKind
 from keepwhole.wire.pairs import FindLost, Repairs, as_dicts
 from keepwhole.wire.sse import Event
@@ -87,6 +88,12 @@ class PathPattern(NamedTuple):
     """Who answers these paths; None for the dialect's usual provider."""
     frames: FrameKind | None = None
     """In which frames of Amazon's (`event_stream`) a streamed answer comes in place of server-sent events."""
+    enclosure: Enclosure | None = None
+    """Where a body has the request inside of it; None where the body is the request. Where several patterns fit a path,
+    the first one holds whose request the body has."""
+    own_field: str = ""
+    """The field by which a body is known to be of this dialect, where other vendors' bodies come on the same path;
+    empty where none do."""
 
 
 class Reply(NamedTuple):

@@ -5,7 +5,7 @@ history may be mixed or say nothing of its dialect.
 Must not know: how any of them spells anything.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -15,6 +15,7 @@ from keepwhole.wire.anthropic.dialect import ANTHROPIC
 from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
 from keepwhole.wire.converse.dialect import CONVERSE
 from keepwhole.wire.dialect import Dialect, PathKind, PathPattern, ToolDialect
+from keepwhole.wire.enclosed_request import EnclosedRequest, Enclosure, take_out
 from keepwhole.wire.event_stream import FramedStream, FrameKind
 from keepwhole.wire.gemini.dialect import GEMINI
 from keepwhole.wire.mcp import MCP
@@ -53,6 +54,10 @@ class Endpoint(NamedTuple):
     """The upstream that answers it."""
     frames: FrameKind | None = None
     """In which frames of Amazon's a streamed answer comes."""
+    enclosure: Enclosure | None = None
+    """Where a body has the request inside of it."""
+    own_field: str = ""
+    """The field without which a body is another vendor's; empty where none comes on this path."""
 
     def new_frames(self) -> FramedStream | None:
         """What reads and writes the frames of one streamed answer; None where there are none."""
@@ -104,7 +109,9 @@ def _endpoint(dialect: Dialect, kind: PathKind, provider: str) -> Endpoint:
 
 def _pattern_endpoint(dialect: Dialect, one: PathPattern) -> Endpoint:
     provider = dialect.provider if one.provider is None else one.provider.name
-    return _endpoint(dialect, one.kind, provider)._replace(frames=one.frames)
+    return _endpoint(dialect, one.kind, provider)._replace(
+        frames=one.frames, enclosure=one.enclosure, own_field=one.own_field
+    )
 
 
 def _union(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -144,12 +151,33 @@ def endpoint_of(path: str) -> Endpoint | None:
     >>> endpoint_of("/v1/messages").dialect
     <dialect anthropic>
     """
+    return next(_endpoints_of(path), None)
+
+
+def enclosed_in(path: str, body: bytes) -> tuple[Endpoint, EnclosedRequest] | None:
+    """What a path is for whose bodies may have a request inside of them, and the request; None for a body that has
+    none which is known, and can only be passed on.
+
+    >>> endpoint, request = enclosed_in("/model/m/count-tokens", b'{"input": {"converse": {"messages": []}}}')
+    >>> endpoint.dialect, request.data
+    (<dialect converse>, b'{"messages": []}')
+    """
+    for endpoint in _endpoints_of(path):
+        if endpoint.enclosure is None:
+            return endpoint, EnclosedRequest(body, bytes)
+        if (found := take_out(body, endpoint.enclosure)) is not None:
+            return endpoint, found
+    return None
+
+
+def _endpoints_of(path: str) -> Iterator[Endpoint]:
+    """What a path may be for, which several endpoints share whose bodies differ."""
     path = path.rstrip("/")
     for pattern, endpoint in TABLE.patterns:
         if found := pattern.search(path):
             model = found.groupdict().get("model")
-            return endpoint if model is None else endpoint._replace(model=unquote(model))
-    return next((endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end)), None)
+            yield endpoint if model is None else endpoint._replace(model=unquote(model))
+    yield from (endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end))
 
 
 def dialect_of_headers(headers: Mapping[str, str]) -> Dialect:

@@ -9,13 +9,15 @@ Must not know: clients, messages. The parts of a provider's messages are read by
     {"type": "resource", "resource": {"uri": "…", "mimeType": "audio/wav", "blob": "UklGR…"}}          MCP
 
 A string under one of these keys is bytes where it is a `data:` URL, or base64 of which a type beside it or its own
-first bytes say that it is no text. In its place the JSON gets a description, which has the digest under which the bytes
-are kept: so nothing is lost, and the same result gives the same text.
+first bytes say that it is no text; only the plain alphabet with padding counts, since names may look like the others.
+In its place the JSON gets a description, which has the digest under which the bytes are kept: so nothing is lost, and
+the same result gives the same text.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
+from keepwhole.canonical.base64_text import base64_in, is_padded
 from keepwhole.canonical.media import TEXT, Media, media_of
 from keepwhole.canonical.message import MediaPart
 from keepwhole.wire.fields import Json, text_of
@@ -80,7 +82,7 @@ def _part(text: str, declared: str) -> MediaPart | None:
         declared, is_base64, _ = text[5:205].partition(";base64,")
         if not is_base64:
             return None
-    data = decoded(text) if text else None
+    data = decoded(text) if text and is_padded(base64_in(text)) else None
     facts = media_of(data, declared) if data else None
     return MediaPart(facts, text, {}) if facts is not None and _is_media(facts, declared) else None
 

@@ -18,16 +18,15 @@ Must not know: which message a part is in, what becomes of it. Nothing here rais
     LangChain   {"type": "image", "base64": "iVBOR…", "mime_type": "image/png"}, or a `url`, or a `file_id`;
                 `file` and `audio` alike
 
-Bytes whose base64 is not as an encoder writes it are not read: such a part is passed on as it came.
+What is not base64 (`canonical/base64_text.py`) is not read: such a part is passed on as it came.
 """
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepwhole.canonical.media import MediaBytes, MediaKind, media_of, reference_to
-from keepwhole.canonical.message import MediaPart, Path, base64_in
+from keepwhole.canonical.base64_text import base64_in, decode_base64, encode_base64
+from keepwhole.canonical.media import PDF, MediaBytes, MediaKind, media_of, reference_to
+from keepwhole.canonical.message import MediaPart, Path
 from keepwhole.wire.fields import Json, fields_of, kind_of_part, text_of
 
 _KINDS: dict[str, MediaKind] = {
@@ -45,7 +44,6 @@ _CONVERSE: tuple[MediaKind, ...] = ("image", "document", "audio")
 _MARKER = "cache_control"
 IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 """The images that all providers take."""
-PDF = "application/pdf"
 HEAD = 100_000
 """Characters of base64 that are enough to find the size of nearly any image."""
 
@@ -123,23 +121,22 @@ def glance(part: Json) -> MediaPart | None:
     found = _content(part)
     if not found.data:
         return MediaPart(reference_to(kind, found.url or found.file_id, bool(found.url)), "", {}, found.detail)
-    data = decoded(found.data[: HEAD + (found.data.find(",") + 1 if found.data.startswith("data:") else 0)])
+    text = base64_in(found.data)
+    data = decoded(text[:HEAD])
     facts = None if data is None else media_of(data, found.declared or _UNKNOWN.get(kind, ""))
+    if facts is not None and len(text) > HEAD:
+        facts = facts.replace(size=len(text) * 3 // 4)
     return None if facts is None else MediaPart(facts, "", {}, found.detail)
 
 
 def decoded(data: str) -> bytes | None:
-    """The bytes of base64 as encoders write it, or of such a `data:` URL; None for anything else."""
-    data = base64_in(data)
-    try:
-        return binascii.a2b_base64(data.encode("ascii"), strict_mode=True) if len(data) % 4 == 0 else None
-    except (ValueError, UnicodeEncodeError):
-        return None
+    """The bytes of base64, or of a `data:` URL with it; None for anything else."""
+    return decode_base64(base64_in(data))
 
 
 def encoded(data: bytes) -> str:
     """The base64 of bytes."""
-    return base64.b64encode(data).decode("ascii")
+    return encode_base64(data)
 
 
 def data_url(media: MediaBytes) -> str:

@@ -9,7 +9,8 @@ provider has (`previous_response_id`) contains half of its pairs and must not be
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from keepwhole.canonical.media import MediaBytes
@@ -70,9 +71,25 @@ def texts_in(content: object) -> list[str] | None:
     return texts if isinstance(content, list | tuple) else None
 
 
-def newest_of_model(messages: Sequence[Any], length: int) -> int:
+def not_answered_later(
+    calls: Sequence[Any],
+    messages: Sequence[Wire],
+    at: int,
+    is_model: Callable[[Wire], bool],
+    ids_of: Callable[[Wire], Iterable[Any]],
+) -> Sequence[Any]:
+    """The calls that only the user's message at `at` can answer: where several of these come in a row, which providers
+    read as one, not those that a later one answers."""
+    if not calls or at + 1 >= len(messages) or is_model(messages[at + 1]):
+        return calls
+    later = takewhile(lambda message: not is_model(message), messages[at + 1 :])
+    answered = {call_id for message in later for call_id in ids_of(message)}
+    return [call_id for call_id in calls if call_id not in answered]
+
+
+def newest_of_model(messages: Sequence[Any], length: int, role: str = "assistant") -> int:
     """The place of the model's newest message among the first `length`; 0 where there is none."""
-    of_model = (at for at in range(length - 1, 0, -1) if fields_of(messages[at]).get("role") == "assistant")
+    of_model = (at for at in range(length - 1, 0, -1) if fields_of(messages[at]).get("role") == role)
     return next(of_model, 0)
 
 

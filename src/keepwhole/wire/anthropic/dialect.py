@@ -29,6 +29,7 @@ from keepwhole.wire.content import (
     words_in,
 )
 from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply, end_reason
+from keepwhole.wire.enclosed_request import Enclosure
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.media import IMAGE_TYPES, PDF
 from keepwhole.wire.pairs import FindLost, Repairs, newest_of_model
@@ -53,8 +54,10 @@ _END = re.compile(rb"event:(?<![^\r\n]event:) ?message_stop\r?\n?data:[^\r\n]*[\
 
 _VERTEX = Provider("vertex", "https://aiplatform.googleapis.com")
 _BEDROCK = Provider("bedrock")
-# Only models of Anthropic: others take bodies of their own. An ARN names its model after the last slash.
-_BEDROCK_MODEL = "/model/(?P<model>[^/]*(?:anthropic|claude)[^/]*)"
+_BEDROCK_MODEL = "/model/(?P<model>[^/]+)"
+_VERSION = "anthropic_version"
+"""What every body of Anthropic has at Bedrock. Names of models say nothing: that of an inference profile is its own."""
+_INVOKED = Enclosure((("input", "invokeModel", "body"),), is_base64=True)
 _VERTEX_MODELS = "/projects/[^/]+/locations/[^/]+/publishers/anthropic/models"
 
 
@@ -73,8 +76,17 @@ class AnthropicDialect(Dialect):
     path_patterns = (
         PathPattern(re.compile(rf"{_VERTEX_MODELS}/count-tokens:rawPredict$"), "count", _VERTEX),
         PathPattern(re.compile(rf"{_VERTEX_MODELS}/(?P<model>[^/:]+):(?:raw|streamRaw)Predict$"), "turn", _VERTEX),
-        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke$"), "turn", _BEDROCK),
-        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke-with-response-stream$"), "turn", _BEDROCK, "chunks"),
+        PathPattern(re.compile(rf"{_BEDROCK_MODEL}/invoke$"), "turn", _BEDROCK, own_field=_VERSION),
+        PathPattern(
+            re.compile(rf"{_BEDROCK_MODEL}/invoke-with-response-stream$"),
+            "turn",
+            _BEDROCK,
+            "chunks",
+            own_field=_VERSION,
+        ),
+        PathPattern(
+            re.compile(rf"{_BEDROCK_MODEL}/count-tokens$"), "count", _BEDROCK, enclosure=_INVOKED, own_field=_VERSION
+        ),
     )
     messages_field = "messages"
     takes_text = False

@@ -15,6 +15,7 @@ from keepwhole.wire.content import (
     WORDS,
     Json,
     Wire,
+    blocks_of,
     build,
     contents,
     fields_of,
@@ -26,7 +27,7 @@ from keepwhole.wire.content import (
 )
 from keepwhole.wire.dialect import Names, Reply
 from keepwhole.wire.media import encoded
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
+from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls, not_answered_later
 
 _LISTS: Any = (list, tuple)
 _NOTHING_SAID: Wire = {"role": "user", "content": []}
@@ -78,7 +79,7 @@ def _add_results(block: Json, at: int, returned: list[ResultText]) -> int:
         return size_of(content)
     path, is_error = ("content", at, "content"), block.get("is_error") is True
     if isinstance(content, str):
-        returned.append(build(ResultText, (call_id, path, content, is_error, None, "", "", None, None)))
+        returned.append(build(ResultText, (call_id, path, content, is_error, None, "", "", None, None, None)))
         return 0
     found, other = results_in(call_id, path, content, is_error)
     returned += found
@@ -199,11 +200,12 @@ def _add_missing(group: CallGroup, whole: list[Wire], first: int) -> None:
 def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
     """The messages with lost results put back: they open the user's message after the one that called."""
     whole: list[Wire] = []
-    calls: list[Any] = []
+    calls: Sequence[Any] = []
     is_changed = False
     for at, message in enumerate(messages):
         is_users = message["role"] != "assistant"
         after = message if not calls or is_users else _NOTHING_SAID
+        calls = not_answered_later(calls, messages, at, _is_answer, _result_ids) if is_users else calls
         found = _with_lost_blocks(after, calls, find) if is_users or calls else None
         if found is not None:
             whole.append(found)
@@ -220,6 +222,15 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
             whole += [] if found is None else [found]
             is_changed = is_changed or found is not None
     return whole if is_changed else messages
+
+
+def _is_answer(message: Wire) -> bool:
+    return message["role"] == "assistant"
+
+
+def _result_ids(message: Wire) -> list[Any]:
+    """The ids of the calls that the results in a message answer."""
+    return [block.get("tool_use_id") for block in blocks_of(message) if block.get("type") == "tool_result"]
 
 
 def _with_lost_blocks(message: Wire, calls: Sequence[Any], find: FindLost) -> Wire | None:

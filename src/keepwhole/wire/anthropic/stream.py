@@ -51,7 +51,9 @@ class AnthropicStream(AnswerStream):
             self._reason = fields_of(data.get("delta")).get("stop_reason", self._reason)
             self._is_ended = self._is_ended or kind == "message_stop" or self._reason is not None
             return b""
-        return event.raw
+        if self._held:  # what comes behind the end stays behind it
+            self._held.append(event)
+        return b"" if self._held else event.raw
 
     def reply(self) -> Reply | None:
         """The answer of this round; None where it broke off."""

@@ -19,9 +19,10 @@ from keepwhole.wire.converse import messages as own
 from keepwhole.wire.converse.media import media_part
 from keepwhole.wire.converse.stream import ConverseStream
 from keepwhole.wire.dialect import Dialect, Names, PathPattern, Reply, end_reason
+from keepwhole.wire.enclosed_request import Enclosure
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.media import IMAGE_TYPES, PDF
-from keepwhole.wire.pairs import FindLost, Repairs
+from keepwhole.wire.pairs import FindLost, Repairs, newest_of_model
 from keepwhole.wire.sse import Events, written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage
@@ -53,6 +54,7 @@ class ConverseDialect(Dialect):
     path_patterns = (
         PathPattern(re.compile(rf"{_MODEL}/converse$"), "turn"),
         PathPattern(re.compile(rf"{_MODEL}/converse-stream$"), "turn", frames="events"),
+        PathPattern(re.compile(rf"{_MODEL}/count-tokens$"), "count", enclosure=Enclosure((("input", "converse"),))),
     )
     messages_field = "messages"
     takes_text = False
@@ -141,6 +143,10 @@ class ConverseDialect(Dialect):
     def with_lost_results(self, messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
         """Each where its dialect wants it; those of one turn in the order of its calls."""
         return own.with_lost_results(messages, find)
+
+    def start_of_turn(self, messages: Sequence[Any], length: int) -> int:
+        """A message of the model ends all turns before it."""
+        return newest_of_model(messages, length)
 
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """All results of a turn are in one message."""

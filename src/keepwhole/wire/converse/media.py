@@ -1,4 +1,4 @@
-"""Images and documents as Converse has them: a format in place of a media type, and a name for each document.
+"""Images, documents and audio as Converse has them: a format in place of a media type, and a name for each document.
 
 Owns: how kept media are spelled. Must not know: where they go; how they are read (`wire.media`).
 """
@@ -24,7 +24,7 @@ _BUCKET = "s3://"
 
 
 def media_part(media: MediaBytes, call_id: str = "") -> Json:
-    """The block of an image or a document; a text with its address, where that is all there is and not in a bucket.
+    """The block of an image, a document or audio; a text with its address where that is all there is, and no bucket.
 
     Two documents of a request may not have one name, so it has the call by which it is read back in it.
     """
@@ -34,8 +34,21 @@ def media_part(media: MediaBytes, call_id: str = "") -> Json:
     source = {"bytes": encoded(media.data)} if place is None else {"s3Location": {"uri": place}}
     if media.kind == "image":
         return {"image": {"format": _image_format(media.media_type, place), "source": source}}
+    if media.kind == "audio":
+        return {"audio": {"format": media.media_type.partition("/")[2], "source": source}}
     name = f"kept-{hashlib.sha256(call_id.encode() + media.data).hexdigest()[:16]}"
     return {"document": {"format": _document_format(media.media_type, place), "name": name, "source": source}}
+
+
+def media_type_of(kind: str, ending: str) -> str:
+    """The media type of an image or a document by its format; empty where its bytes have to tell.
+
+    >>> media_type_of("image", "png"), media_type_of("document", "csv")
+    ('image/png', 'text/csv')
+    """
+    if kind == "image":
+        return f"image/{ending}" if ending.isalnum() else "image/unknown"
+    return next((name for name, own in _FORMATS.items() if own == ending), "")
 
 
 def _image_format(media_type: str, place: str | None) -> str:

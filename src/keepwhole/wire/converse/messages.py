@@ -30,7 +30,15 @@ from keepwhole.wire.content import (
 from keepwhole.wire.converse.media import media_part
 from keepwhole.wire.dialect import Names, Reply
 from keepwhole.wire.media import read_media
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, LostResult, Repairs, in_order_of_calls
+from keepwhole.wire.pairs import (
+    NO_RESULT,
+    CallGroup,
+    FindLost,
+    LostResult,
+    Repairs,
+    in_order_of_calls,
+    not_answered_later,
+)
 
 CALL, RESULT, REASONING = "toolUse", "toolResult", "reasoningContent"
 _MEDIA = ("image", "document", "video", "audio")
@@ -238,10 +246,11 @@ def _add_missing(group: CallGroup, whole: list[Wire], first: int) -> None:
 def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire]:
     """The messages with lost results put back: they open the user's message after the one that called."""
     whole: list[Wire] = []
-    calls: list[str] = []
+    calls: Sequence[str] = []
     is_changed = False
     for at, message in enumerate(messages):
         is_answer = message["role"] == "assistant"
+        calls = calls if is_answer else not_answered_later(calls, messages, at, _is_answer, result_ids)
         found = _with_lost_blocks(_NOTHING_SAID if is_answer else message, calls, find)
         if found is not None:
             whole.append(found)
@@ -254,6 +263,10 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
             whole += [] if found is None else [found]
             is_changed = is_changed or found is not None
     return whole if is_changed else messages
+
+
+def _is_answer(message: Wire) -> bool:
+    return message["role"] == "assistant"
 
 
 def _with_lost_blocks(message: Wire, calls: Sequence[str], find: FindLost) -> Wire | None:

@@ -48,7 +48,9 @@ class ConverseStream(AnswerStream):
             self._held.append(event)
             self._reason = text_of(event.data().get("stopReason")) or self._reason
             return b""
-        return event.raw
+        if self._held:  # what comes behind the end stays behind it
+            self._held.append(event)
+        return b"" if self._held else event.raw
 
     def reply(self) -> Reply | None:
         """The answer of this round; None where it broke off."""

@@ -15,12 +15,13 @@ from keepwhole.canonical.message import Path
 from keepwhole.canonical.steps import Ties, ties_of
 from keepwhole.wire.content import Json, Wire, count_in, fields_of, parts_of, text_of
 from keepwhole.wire.dialect import Dialect, Names, PathPattern, Provider, Reply
+from keepwhole.wire.enclosed_request import Enclosure
 from keepwhole.wire.fields import field_of
 from keepwhole.wire.gemini import messages as own
-from keepwhole.wire.gemini.call_ids import CALL, inner, with_call_ids, without_made_ids
+from keepwhole.wire.gemini.call_ids import CALL, inner, listed_parts, part_path, with_call_ids, without_made_ids
 from keepwhole.wire.gemini.stream import GeminiStream, first_candidate, has_ended, joined_body, joined_parts
 from keepwhole.wire.media import PDF
-from keepwhole.wire.pairs import FindLost, Repairs
+from keepwhole.wire.pairs import FindLost, Repairs, newest_of_model
 from keepwhole.wire.sse import Events, written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _MODEL = r"/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+)(?::|%3[Aa])"
 _PROJECT = r"/(?:projects/[^/]+/locations/[^/]+|publishers/google)(?:/[^/:]+)*?"
 _TURN, _COUNT = r"(?:generateContent|streamGenerateContent)$", r"countTokens$"
+_COUNTED = Enclosure((("generateContentRequest",), ("generate_content_request",)))
 _VERTEX = Provider("vertex", "https://aiplatform.googleapis.com")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _SIGNATURES = ("thoughtSignature", "thought_signature")
@@ -63,8 +65,10 @@ class GeminiDialect(Dialect):
     paths = MappingProxyType({})
     path_patterns = (
         PathPattern(re.compile(_PROJECT + _MODEL + _TURN), "turn", _VERTEX),
+        PathPattern(re.compile(_PROJECT + _MODEL + _COUNT), "count", _VERTEX, enclosure=_COUNTED),
         PathPattern(re.compile(_PROJECT + _MODEL + _COUNT), "count", _VERTEX),
         PathPattern(re.compile(_MODEL + _TURN), "turn"),
+        PathPattern(re.compile(_MODEL + _COUNT), "count", enclosure=_COUNTED),
         PathPattern(re.compile(_MODEL + _COUNT), "count"),
     )
     messages_field = "contents"
@@ -108,7 +112,11 @@ class GeminiDialect(Dialect):
 
     def is_own(self, message: Json, kinds: Collection[str]) -> bool:
         """A message with parts."""
-        return isinstance(message.get("parts"), list) and message.get("role", "user") in ("user", "model", "function")
+        return isinstance(message.get("parts"), list | dict) and message.get("role", "user") in (
+            "user",
+            "model",
+            "function",
+        )
 
     def ties(self, message: Wire) -> Ties:
         """The calls and results among its parts."""
@@ -133,7 +141,11 @@ class GeminiDialect(Dialect):
             called = inner(part, CALL)
             fields = fields_of(called[1]) if called is not None else {}
             if called is not None and fields.get("id") == call_id:
-                return ("parts", at, called[0], "args") if len(part) == 1 and fields.keys() <= _OF_CALLS else None
+                return (
+                    (*part_path(message, at), called[0], "args")
+                    if len(part) == 1 and fields.keys() <= _OF_CALLS
+                    else None
+                )
         return None
 
     def is_signed(self, message: Json) -> bool:
@@ -172,10 +184,17 @@ class GeminiDialect(Dialect):
         """Each where its dialect wants it; those of one turn in the order of its calls."""
         return own.with_lost_results(messages, find)
 
+    def start_of_turn(self, messages: Sequence[Any], length: int) -> int:
+        """The first of the model's newest messages in a row, which are one answer."""
+        start = newest_of_model(messages, length, "model")
+        while start and own.is_model(fields_of(messages[start - 1])):
+            start -= 1
+        return start
+
     def with_results(self, messages: Sequence[Any], results: Sequence[Json]) -> list[Any]:
         """All results of a turn are in one message."""
         first = fields_of(messages[0])
-        return [{**first, **own.user_message(results, parts_of(first.get("parts")))}, *messages[1:]]
+        return [{**first, **own.user_message(results, listed_parts(first))}, *messages[1:]]
 
     def messages_of(self, request: "RequestBody") -> list[Any]:
         """The messages of a request."""

@@ -21,21 +21,30 @@ from keepwhole.canonical.message import Call, Message, Path, ResultText, Role
 from keepwhole.models.tokens import estimate
 from keepwhole.wire.content import Json, Wire, build, fields_of, json_text, parts_of, results_in, size_of, text_of
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.gemini.call_ids import CALL, RESULT, inner, is_made, with_call_ids
+from keepwhole.wire.gemini.call_ids import CALL, RESULT, inner, is_made, listed_parts, part_path, with_call_ids
 from keepwhole.wire.media import encoded, inline_data, read_media
-from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, LostResult, Repairs, in_order_of_calls
+from keepwhole.wire.pairs import (
+    NO_RESULT,
+    CallGroup,
+    FindLost,
+    LostResult,
+    Repairs,
+    in_order_of_calls,
+    not_answered_later,
+)
 
 OUTPUT, ERROR = "output", "error"
 """The fields of a response that Google names for what a function returns, and for what went wrong."""
 _ROLES: Mapping[str, Role] = {"user": "user", "model": "assistant", "function": "user", "system": "system"}
 _WRAPPERS = ("result", OUTPUT)
 _BETWEEN = "[Messages in between are part of the summary above.]"
+_OTHER_CASE = frozenset((CALL[1], RESULT[1]))
 _NOTHING_SAID: Wire = {"role": "user", "parts": []}
 
 
 def parts_in(message: Wire) -> list[Json]:
     """The parts of a message as dicts."""
-    return [fields_of(part) for part in parts_of(message.get("parts"))]
+    return [fields_of(part) for part in listed_parts(message)]
 
 
 def is_model(message: Wire) -> bool:
@@ -61,9 +70,10 @@ def decode(message: Json) -> Message | None:
         elif (called := inner(part, CALL)) is not None:
             calls += _call(fields_of(called[1]), len(calls))
         elif (result := inner(part, RESULT)) is not None:
-            answered, size = _add_results(fields_of(result[1]), ("parts", at, result[0]), len(returned), returned)
+            place = (*part_path(message, at), result[0])
+            answered, size = _add_results(fields_of(result[1]), place, len(returned), returned)
             other += size
-        elif answered and (media := _media(answered, ("parts", at), part)) is not None:
+        elif answered and (media := _media(answered, part_path(message, at), part)) is not None:
             returned.append(media)
         else:
             other += estimate(text) if isinstance(text, str) else size_of(part)
@@ -188,7 +198,7 @@ def alternating(messages: Sequence[Wire], places: Sequence[int | None], summary:
         last, fields = fields_of(joined[-1]) if joined else {}, fields_of(message)
         if meets_anew and is_model(last) == is_model(fields):
             if not is_model(fields):
-                joined[-1] = {**last, "parts": [*parts_of(last.get("parts")), *parts_of(fields.get("parts"))]}
+                joined[-1] = {**last, "parts": [*listed_parts(last), *listed_parts(fields)]}
                 continue
             joined.append({"role": "user", "parts": [{"text": _BETWEEN}]})
         joined.append(message)
@@ -209,6 +219,11 @@ def result_of(part: Wire) -> Json | None:
 
 def has_broken_pairs(messages: Sequence[Wire]) -> bool:
     """Results must come after their calls, before the model speaks again."""
+    try:
+        if _are_seen_whole(messages):
+            return False
+    except (AttributeError, KeyError, TypeError):
+        pass  # calls without ids, or another spelling, which take longer to read
     waiting: set[str] = set()
     named = with_call_ids(messages)
     for before, message in zip((_NOTHING_SAID, *named), named, strict=False):
@@ -224,6 +239,28 @@ def has_broken_pairs(messages: Sequence[Wire]) -> bool:
                     return True
                 waiting.discard(text_of(result.get("id")))
     return bool(waiting) and not is_model(named[-1])
+
+
+def _are_seen_whole(messages: Sequence[Wire]) -> bool:
+    """Whether every pair is seen to be whole at a glance, which runs for every request; raises for anything unusual."""
+    waiting: set[str] = set()
+    was_model = False
+    for message in messages:
+        by_model = message["role"] == "model"
+        if waiting and by_model and not was_model:
+            return False
+        was_model = by_model
+        for part in message["parts"]:
+            if "functionCall" in part:
+                call_id = part["functionCall"]["id"]
+                if not call_id:
+                    return False
+                waiting.add(call_id)
+            elif "functionResponse" in part:
+                waiting.remove(part["functionResponse"]["id"])
+            elif not _OTHER_CASE.isdisjoint(part):
+                return False
+    return not waiting or was_model
 
 
 def with_whole_pairs(messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
@@ -253,10 +290,10 @@ def _without_strays(group: CallGroup, message: Wire) -> Wire:
     notes: list[Json] = []
     for part in parts_in(message):
         result = result_of(part)
-        if result is None or group.accepts(result.get("id"), result.get("response")):
+        content = None if result is None else _plain_content(result.get("response"))
+        if result is None or group.accepts(result.get("id"), content):
             kept.append(part)
         else:
-            content = _plain_content(result.get("response"))
             notes += [{"text": note["text"]} for note in group.note(result.get("id"), content)]
     return {**message, "parts": [*kept, *notes]} if notes else message
 
@@ -297,12 +334,18 @@ def with_lost_results(messages: Sequence[Wire], find: FindLost) -> Sequence[Wire
             whole.append(messages[at])
             calls |= made
             continue
-        found = _with_lost_parts(message, calls, find)
+        own = not_answered_later(list(calls), named, at, is_model, _result_ids)
+        found = _with_lost_parts(message, {call_id: calls[call_id] for call_id in own}, find)
         whole.append(messages[at] if found is None else found)
         is_changed, calls = is_changed or found is not None, {}
     found = _with_lost_parts(_NOTHING_SAID, calls, find) if calls else None
     whole += [] if found is None else [found]
     return whole if is_changed or found is not None else messages
+
+
+def _result_ids(message: Wire) -> list[str]:
+    """The ids of the calls that the results in a message answer."""
+    return [text_of(result.get("id")) for part in parts_in(message) if (result := result_of(part)) is not None]
 
 
 def _is_later_turn(calls: dict[str, str], made: dict[str, str], find: FindLost) -> bool:
@@ -317,7 +360,7 @@ def _with_lost_parts(message: Wire, calls: Mapping[str, str], find: FindLost) ->
     results: list[tuple[Any, Json]] = []
     others: list[Any] = []
     is_changed = False
-    for part in parts_of(message.get("parts")):
+    for part in listed_parts(message):
         result = result_of(fields_of(part))
         if result is None:
             others.append(part)

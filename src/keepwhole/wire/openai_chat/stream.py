@@ -29,31 +29,27 @@ class ChatStream(AnswerStream):
         self._calls: dict[int, Json] = {}
         self._numbers: dict[tuple[int, int], int | None] = {}
         """The client's number of each call, by choice and place; None for a call of a recall tool."""
-        self._held: list[Json] = []
+        self._held: list[tuple[Event, Json]] = []
+        """The events from the one that ends the answer on, and what is shown of each."""
         self._reason: str | None = None
         self._choices = 0
         self._break = self._has_words
-        self._is_done = False
 
     def feed(self, event: Event) -> bytes:
         """Take an event and return what the client gets of it."""
-        if event.text.strip() == DONE:
-            self._is_done = True
-            return b""
         data = event.data()
-        if not isinstance(data.get("choices"), list):
-            return event.raw
+        if event.text.strip() == DONE or not isinstance(data.get("choices"), list):
+            return self._hold(event, data) if self._held or event.text.strip() == DONE else event.raw
         self._id = self._id or data.get("id")
         choices = [fields_of(choice) for choice in parts_of(data["choices"])]
         if not choices and not data.get("usage"):
             return b"" if self._round else event.raw  # Azure begins with what its filter found in the prompt
         if not choices:
-            self._held.append({**data, "id": self._id})
-            return b""
+            return self._hold(event, {**data, "id": self._id})
         shown = [self._choice(choice) for choice in choices]
         if not any(choice.get("finish_reason") for choice in choices):
             return self._passed(event, data, choices, [choice for choice in shown if choice["delta"]])
-        self._held.append({**data, "id": self._id, "choices": [{**choice, "delta": {}} for choice in shown]})
+        self._hold(event, {**data, "id": self._id, "choices": [{**choice, "delta": {}} for choice in shown]})
         said = [{**choice, "finish_reason": None} for choice in shown if choice["delta"]]
         return written(event.name, {**data, "id": self._id, "choices": said}) if said else b""
 
@@ -69,11 +65,7 @@ class ChatStream(AnswerStream):
 
     def end(self, waits: bool) -> bytes:
         """The chunks that end the answer."""
-        for data in self._held:
-            for choice in data["choices"]:
-                choice["finish_reason"] = end_reason(choice.get("finish_reason"), "tool_calls", waits, "stop")
-        chunks = b"".join(written("", data) for data in self._held)
-        return chunks + (f"data: {DONE}\n\n".encode() if self._is_done else b"")
+        return b"".join(_ended(event, data, waits) for event, data in self._held)
 
     def go_on(self) -> None:
         """Begin another round."""
@@ -83,6 +75,10 @@ class ChatStream(AnswerStream):
     def ids(self) -> tuple[object, object]:
         """None: no request can name an answer."""
         return None, None
+
+    def _hold(self, event: Event, shown: Json) -> bytes:
+        self._held.append((event, shown))
+        return b""
 
     def _passed(self, event: Event, data: Json, choices: list[Json], shown: list[Json]) -> bytes:
         if shown == choices and data.get("id") == self._id:
@@ -142,3 +138,11 @@ class ChatStream(AnswerStream):
         for key, value in fields_of(call.get("function")).items():
             if isinstance(value, str):
                 function[key] = function.get(key, "") + value
+
+
+def _ended(event: Event, data: Json, waits: bool) -> bytes:
+    """An event at the end of the last round; the same bytes where nothing changes."""
+    for choice in map(fields_of, parts_of(data.get("choices"))):
+        if "finish_reason" in choice:
+            choice["finish_reason"] = end_reason(choice["finish_reason"], "tool_calls", waits, "stop")
+    return event.raw if data == event.data() else written(event.name, data)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from keepwhole.canonical.media import MediaBytes
-from keepwhole.canonical.message import Call, Message, ResultText
+from keepwhole.canonical.message import Call, Message, OnlyImage, ResultText
 from keepwhole.wire.content import (
     ROLES,
     Json,
@@ -20,14 +20,14 @@ from keepwhole.wire.content import (
     json_text,
     parts_of,
     results_in,
-    screenshot_in,
     size_of,
     spoken,
     text_of,
 )
 from keepwhole.wire.dialect import Names, Reply
-from keepwhole.wire.media import PDF, data_url
+from keepwhole.wire.media import PDF, data_url, read_media
 from keepwhole.wire.pairs import NO_RESULT, CallGroup, FindLost, Repairs, in_order_of_calls
+from keepwhole.wire.text_card import card_size, card_url
 
 _ANSWERED_BY = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 """The output of each type of call that plain text may answer."""
@@ -99,10 +99,22 @@ def _shell_output(item: Wire) -> Message:
 
 
 def _screenshot(item: Wire) -> Message:
-    """A screenshot must be an image, so it is pinned: no text may take its place."""
-    call_id, output = item.get("call_id"), item.get("output")
-    returned = screenshot_in(call_id, ("output",), output) if isinstance(call_id, str) else ()
-    return Message("tool", "", (), returned, 0 if returned else size_of(output), pinned=True)
+    """A screenshot must be an image, so the words that take its place are drawn (`wire/text_card.py`)."""
+    call_id, output = item.get("call_id"), fields_of(item.get("output"))
+    media = read_media(output) if isinstance(call_id, str) else None
+    if media is None or not isinstance(call_id, str):
+        return Message("tool", "", (), (), size_of(output), pinned=True)
+    own = {key: value for key, value in output.items() if key not in ("image_url", "file_id")}
+
+    def spell(text: str) -> Json:
+        return {**own, "image_url": card_url(text)}
+
+    def whole(image: MediaBytes) -> Json:
+        spelled = media_part(image)
+        return {**own, **{key: value for key, value in spelled.items() if key != "type"}}
+
+    shown = ResultText(call_id, ("output",), media.facts.description, media=media, spell=spell)
+    return Message("tool", "", (), (shown._replace(only_image=OnlyImage(card_size, whole)),))
 
 
 def _failed(outcome: Wire) -> bool:
