@@ -129,11 +129,11 @@ def test_too_many_values_are_refused_with_what_to_do() -> None:
     [
         ("$.nope", 'There is no key "nope" at $. There are: "meta", "items", "text".'),
         ("$.items[400]", "There is no element 400 at $.items: it has 400."),
-        ("$.items.name", 'What is at $.items is no object, so it has no key "name".'),
+        ("$.items.name", 'What is at $.items is not an object, so it has no key "name".'),
         ("$.meta.count[*]", "neither array nor object"),
-        ("$.items[?(@.a)]", "is no address"),
-        ("$..name", "is no address"),
-        ("$" + "[0]" * 200, "is no address"),
+        ("$.items[?(@.a)]", "is not an address"),
+        ("$..name", "is not an address"),
+        ("$" + "[0]" * 200, "is not an address"),
     ],
 )
 def test_an_address_that_leads_nowhere_says_what_there_is(path: str, says: str) -> None:

@@ -4,6 +4,7 @@ The model is a script; the session, the record and every answer are real. A tool
 """
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -67,6 +68,11 @@ def last(text: str) -> PrintedCall:
     return printed_calls(text)[-1]
 
 
+def listed(text: str) -> PrintedCall:
+    """The model reads the last result that an answer lists."""
+    return PrintedCall("get_artifact", {"id": re.findall(r"\[Artifact: (\w+)\]", text)[-1]})
+
+
 def narrowed(text: str, **more: Any) -> PrintedCall:
     """The model uses the id of a notice to search for something."""
     return PrintedCall("get_artifact", {"id": last(text).arguments["id"], **more})
@@ -94,8 +100,13 @@ def test_a_cut_json_is_addressed_with_the_id_of_its_notice() -> None:
     assert agent.ran.total() == 1
 
 
+def whole(text: str) -> PrintedCall:
+    """The printed call that reads all of a result."""
+    return next(call for call in printed_calls(text) if list(call.arguments) == ["id"])
+
+
 def test_one_giant_line_is_paged_by_characters_as_its_notice_says() -> None:
-    agent = Agent([("fetch", {"url": "x"}), last, *[_next_unless("SECRET-77")] * 10], policy="truncation")
+    agent = Agent([("fetch", {"url": "x"}), whole, *[_next_unless("SECRET-77")] * 10], policy="truncation")
     agent.run()
     assert "SECRET-77" in newest(agent)
     assert agent.ran.total() == 1
@@ -162,6 +173,8 @@ def test_an_agent_that_lost_the_id_finds_the_result_by_its_words() -> None:
 
 
 def test_a_wrong_id_leads_back_to_what_there_is() -> None:
-    agent = Agent([("bash", {"command": "make"}), ("get_artifact", {"id": "art_1_made_up"}), last], policy="truncation")
+    agent = Agent(
+        [("bash", {"command": "make"}), ("get_artifact", {"id": "art_1_made_up"}), listed], policy="truncation"
+    )
     agent.run()
     assert newest(agent).startswith(LOG[:1_000])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from keepwhole import Session, SqliteStore
 from keepwhole.config import Settings
+from keepwhole.recall import tools
 from keepwhole.recall.names import NAMES
 from tests.build import in_memory, numbered_lines
 
@@ -51,10 +52,10 @@ def kept() -> tuple[Session, list[str]]:
     return session, [str(session.keep(name, {"n": name}, text).trace_id) for name, text in BODIES.items()]
 
 
-def check(session: Session, tool: str, arguments: dict[str, Any]) -> None:
+def check(session: Session, tool: str, arguments: dict[str, Any], most: float = 1.0) -> None:
     began = time.thread_time()  # other processes may keep this one waiting
     answer = session.call_tool(tool, arguments)
-    assert time.thread_time() - began < 1
+    assert time.thread_time() - began < most
     assert len(answer.content) <= LIMIT
     answer.content.encode()
 
@@ -97,12 +98,14 @@ def test_sensible_arguments_in_any_combination_are_answered(
 
 
 @pytest.mark.torture
-def test_a_body_of_any_size_is_searched_within_a_second(tmp_path: Any) -> None:
+def test_a_body_of_any_size_is_read_within_a_second_and_searched_for_nothing_in_a_few(tmp_path: Any) -> None:
     settings = Settings(home=str(tmp_path), retrieval_limit=LIMIT, policy="truncation")
     session = Session("s", store=SqliteStore(str(tmp_path)), settings=settings)
     piece = numbered_lines(50_000)
     shown = session.keep("bash", None, (piece for _ in range(800)))
     for arguments in ({"pattern": "nowhere"}, {"pattern": "e"}, {"pattern": "00001", "context": 3}, {"path": "$.a"}):
         check(session, "get_artifact", {"id": shown.artifact_id, **arguments})
-    check(session, "search_artifacts", {"query": "nowhere to be found"})
+    check(
+        session, "search_artifacts", {"query": "nowhere to be found"}, most=tools._SEARCH_SECONDS + tools._THOROUGH + 1
+    )
     session.close()

@@ -3,6 +3,7 @@
 import re
 import time
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from keepwhole.config import Settings
 from keepwhole.recall import grep, patterns
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.grep import GrepQuery
-from keepwhole.recall.patterns import ExpressionFinder, Finder, LiteralFinder
+from keepwhole.recall.patterns import AnyCaseFinder, ExpressionFinder, Finder, LiteralFinder
 from keepwhole.recall.ranges import CharRange
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import bytes_reader
@@ -88,10 +89,28 @@ def test_every_match_in_one_giant_line_is_found_by_its_characters(between: int) 
     assert calls <= 40
 
 
-def test_no_match_says_how_much_was_looked_at_and_what_to_do() -> None:
-    answer = asked(paged(), numbered_lines(500), pattern="Line")
+def test_no_match_says_how_much_was_looked_at_and_prints_no_call_that_reads_all_of_it() -> None:
+    answer = asked(paged(), numbered_lines(500), pattern="no such line")
     assert "no match in 500 lines" in answer
-    assert printed_calls(answer)
+    assert printed_calls(answer) == []
+
+
+def test_what_is_spelled_with_other_capitals_is_found_where_nothing_is_spelled_the_same() -> None:
+    text = numbered_lines(500) + "Error_42 in the parser\n" + numbered_lines(500)
+    answer = asked(paged(), text, pattern="ERROR_42")
+    assert answer.startswith("[Not spelled so, but with other capitals:]\n501: Error_42 in the parser\n[1 match shown")
+    assert "other capitals" not in asked(paged(), text + "ERROR_42\n", pattern="ERROR_42")
+
+
+def test_following_the_printed_calls_finds_every_match_with_other_capitals_once() -> None:
+    session, seen = paged(), list[str]()
+    shown = session.keep("fetch", None, "".join(f"{number} Needle in a Haystack\n" for number in range(300)))
+    arguments: dict[str, Any] | None = {"id": shown.trace_id, "pattern": "NEEDLE"}
+    while arguments:
+        answer = session.call_tool("get_artifact", arguments).content
+        seen += re.findall(r"^\d+: (\d+) Needle", answer, re.M)
+        arguments = next((call.arguments for call in printed_calls(answer)), None)
+    assert seen == [str(number) for number in range(300)]
 
 
 @pytest.mark.parametrize("text", ["a.c\nabc\n", "(a+)+$\naaaa\n", "[x]\nx\n", "\\d\n1\n"])
@@ -116,7 +135,7 @@ def test_a_literal_is_found_across_windows(needle: str, speed: bool, monkeypatch
         assert Scan(reader, LiteralFinder(data), len(body)).count(0) == 1
 
 
-@pytest.mark.parametrize("searched", [LiteralFinder(b"needle"), ExpressionFinder("ne+dle")])
+@pytest.mark.parametrize("searched", [LiteralFinder(b"needle"), AnyCaseFinder(b"NEEDLE"), ExpressionFinder("ne+dle")])
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_every_match_is_found_once_wherever_windows_end(searched: Finder, end: bytes) -> None:
     body = (b"x" * 995 + b"needle" + end) * 900

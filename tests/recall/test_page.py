@@ -1,5 +1,6 @@
 """Pages: the call that an answer prints, run as printed, leads through the whole text."""
 
+import json
 import re
 
 import pytest
@@ -109,3 +110,16 @@ def test_no_next_call_is_printed_beyond_what_was_asked_for() -> None:
     assert printed_call(answer)["lines"].endswith("-300"), "what does not fit is asked for up to the same end"
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "351-400"}).content
     assert answer.endswith("[lines 351-400 of 400, the end]")
+    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "from_end": 20}).content
+    assert answer.endswith("[lines 381-400 of 400, the end]")
+
+
+def test_no_next_call_is_printed_beyond_the_elements_that_were_asked_for() -> None:
+    session = paged(2_000)
+    shown = session.keep("list", {}, json.dumps([{"id": number, "note": "x" * 50} for number in range(900)]))
+    ids = {"id": shown.artifact_id}
+    few = session.call_tool("get_artifact", {**ids, "path": "$[3:5].id"}).content
+    assert few.endswith("[items 3-4 of 900, counted from 0, all that was asked for]")
+    assert session.call_tool("get_artifact", {**ids, "path": "$[898:950].id"}).content.endswith(", the end]")
+    assert 'path="$[3:' not in session.call_tool("get_artifact", {**ids, "path": "$[3:400]"}).content
+    assert ":400]" in session.call_tool("get_artifact", {**ids, "path": "$[3:400]"}).content.rpartition("next: ")[2]

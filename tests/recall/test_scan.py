@@ -45,6 +45,16 @@ def test_matches_are_found_wherever_windows_end(regex: bool, step: float) -> Non
 
 
 @pytest.mark.parametrize("regex", [False, True])
+@pytest.mark.parametrize("data", [b"a", b"aa", b"ba", b"\na", b"a\n", b"ab\na", b"\n\na\na"])
+def test_from_every_byte_of_a_short_body_the_next_match_is_found(data: bytes, regex: bool) -> None:
+    for start in range(len(data) + 1):
+        at = data.find(b"a", start)
+        made = [Scan(bytes_reader(data), finder("a", regex), len(data), 1.0, clock(0.0)) for _ in range(2)]
+        assert made[0].find(start) == (None if at < 0 else (at, at + 1)), start
+        assert made[1].count(start) == data.count(b"a", start), start
+
+
+@pytest.mark.parametrize("regex", [False, True])
 def test_a_search_whose_time_is_up_says_how_far_it_got(regex: bool) -> None:
     found, search = matches(DATA, "needle", regex, step=0.3)
     assert not found

@@ -118,6 +118,24 @@ def test_a_search_without_words_says_what_to_give(session: Session) -> None:
     session.close()
 
 
+def test_a_search_takes_its_words_under_any_name_and_names_none_of_its_own(session: Session) -> None:
+    session.keep("bash", None, "the refund INV-20431 was declined\n" * 2)
+    for key in ("query", "pattern", "id", "text"):
+        assert "declined" in session.call_tool("search_artifacts", {key: "INV-20431"}).content
+    assert printed_calls(session.call_tool("search_artifacts", {}).content) == []
+    session.close()
+
+
+@pytest.mark.parametrize("width", [40, 300, 450])
+def test_no_range_around_a_match_is_longer_than_what_a_model_reads(session: Session, width: int) -> None:
+    session.keep("bash", None, "".join(f"{number:05} {'x' * width}\n" for number in range(200)))
+    answer = session.call_tool("search_artifacts", {"query": "00120"}).content
+    first, _, last = printed_calls(answer)[0].arguments["lines"].partition("-")
+    assert int(first) <= 121 <= int(last)
+    assert (int(last) - int(first) + 1) * (width + 7) <= 4_000
+    session.close()
+
+
 def test_a_search_does_not_find_what_was_read_back(session: Session) -> None:
     shown = session.keep("bash", None, numbered_lines(300) + "needle\n")
     session.keep("get_artifact", {"id": shown.artifact_id}, "needle\n" * 50)

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import logging
 import re
 import time
 import tracemalloc
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import keepwhole
-from keepwhole.errors import ConfigError
+from keepwhole.errors import ConfigError, TooLargeToRecall
 from keepwhole.standalone import processor
 from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.truncation import configuration, notice, present, result, strategy
@@ -19,7 +20,7 @@ from keepwhole.truncation.cut import Cut, Segment, Source
 from keepwhole.truncation.present import Artifact
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
-from tests.build import in_memory, numbered_lines
+from tests.build import TRUNCATION, in_memory, numbered_lines
 from tests.promises.recorded_outputs import NAMES, read_output
 from tests.promises.views import ALL_STRATEGIES, check_view, view_of
 from tests.standalone.test_processor import Shelf
@@ -98,7 +99,12 @@ def test_ac_008_the_artifact_threshold_is_50000_by_default() -> None:
 
 
 def test_ac_009_the_largest_artifact_that_is_returned_whole_has_10_mb() -> None:
-    assert TruncationConfiguration().max_artifact_size == 10 * 1024 * 1024
+    opened, largest = in_memory(), "x" * 10 * 1024 * 1024
+    assert opened.recall(str(opened.keep("t", None, largest).artifact_id)) == largest
+    larger = str(opened.keep("t", None, largest + "y").artifact_id)
+    with pytest.raises(TooLargeToRecall, match="max_artifact_size"):
+        opened.recall(larger)
+    assert opened.recall(larger, chars=(len(largest), len(largest) + 1)) == "y"
 
 
 def test_ac_010_limits_can_be_set_for_one_tool() -> None:
@@ -385,6 +391,38 @@ def test_fr_071_fr_072_fr_073_fr_074_fr_075_every_tool_of_the_document_has_its_s
     assert processed("words of no kind at all\n" * 600, tool).metadata.strategy_used == name
 
 
+LISTING = "".join(f"-rw-r--r-- 1 root root {n:5} Jan 01 12:00 module_{n}.py\n" for n in range(600))
+FOUND = "".join(f"src/package_{n % 30}/module_{n}.py\n" for n in range(900))
+MATCHES = "".join(f"src/module_{n % 9}.py:{n}:    value = call(argument, {n})\n" for n in range(600))
+DIFF = "diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n" + "".join(
+    f"@@ -{n},3 +{n},3 @@ def f():\n same = {n}\n-old = {n}\n+new = {n}\n" for n in range(1, 4_000, 9)
+)
+CODE = "".join(f'def f_{n}(a: int) -> int:\n    """Return it."""\n    return a + {n}\n\n\n' for n in range(400))
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "name"),
+    [
+        pytest.param("read_file", CODE, "head_tail", id="fr_071"),
+        pytest.param("read_file", LISTING, "head_tail", id="fr_071 a file of lines"),
+        pytest.param("list_directory", LISTING, "element", id="fr_073 with details"),
+        pytest.param("list_directory", FOUND, "element", id="fr_073 paths"),
+        pytest.param("search_files", MATCHES, "element", id="fr_074"),
+        pytest.param("search_files", FOUND, "element", id="fr_074 files with matches"),
+        pytest.param("git_diff", DIFF, "head_tail", id="fr_075"),
+    ],
+)
+def test_fr_071_fr_073_fr_074_fr_075_what_such_a_tool_returns_is_cut_by_its_strategy(
+    tool: str, text: str, name: str
+) -> None:
+    shown = processed(text, tool)
+    assert shown.metadata.strategy_used == name
+    assert in_memory(settings=TRUNCATION).keep(tool, None, text).metadata.strategy_used == name
+    first, *_, last = text.rstrip().splitlines()
+    assert first in shown.body
+    assert last in shown.body or name == "element"
+
+
 # Not functional
 
 KINDS = {
@@ -502,6 +540,17 @@ def test_nfr_008_what_is_kept_is_the_same_unicode() -> None:
     first, last = ends(shown)
     assert shown.body.startswith(text[:first])
     assert shown.body.endswith(text[-last:])
+
+
+def test_nfr_013_nfr_014_the_processor_logs_what_it_stores_and_cuts(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    processed("short")
+    assert caplog.messages == []
+    shown = processed(TEXT, "read\nfile")
+    assert caplog.messages == [
+        f"kept artifact={shown.artifact_id} tool='read\\nfile' bytes={len(TEXT)}",
+        f"cut artifact={shown.artifact_id} strategy=head_tail chars_shown={len(shown.content)}",
+    ]
 
 
 def test_nfr_017_a_strategy_of_ones_own_is_one_entry() -> None:

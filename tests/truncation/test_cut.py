@@ -17,7 +17,9 @@ from keepwhole.truncation.cut import (
     TextSource,
     decode_cut,
     encode_cut,
+    length,
     render,
+    render_body,
     whole,
 )
 
@@ -33,6 +35,11 @@ def test_a_cut_comes_back_from_its_bytes(found: list[Piece]) -> None:
     cut = Cut(tuple(found))
     assert decode_cut(encode_cut(cut)) == cut
     assert encode_cut(cut).isascii()
+
+
+@given(st.lists(st.builds(Inserted, any_text) | st.builds(Segment, parts, st.integers(0, 40), st.integers(40, 80))))
+def test_the_length_of_pieces_is_that_of_the_text_they_show(found: list[Piece]) -> None:
+    assert length(found) == len(render_body(Cut(tuple(found)), TextSource("x" * 80)))
 
 
 def test_the_bytes_of_a_cut_are_pinned() -> None:

@@ -1,6 +1,12 @@
 """A notice that prints the search for what the question names and the view hides."""
 
-from keepwhole import Session
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from keepwhole import Session, SqliteStore
 from keepwhole.config import Settings
 from keepwhole.testing import printed_calls
 from keepwhole.truncation.configuration import TruncationConfiguration
@@ -28,19 +34,19 @@ def test_the_first_printed_call_brings_the_name_that_was_asked_for() -> None:
     first, last = printed_calls(shown.content)
     assert first.arguments == {"id": shown.artifact_id, "pattern": "delta-island-42"}
     assert "delta-island-42 pays 7" in session.call_tool(first.name, first.arguments).content
-    assert "lines" in last.arguments, "the call that reads everything left out stays"
+    assert last.arguments == {"id": shown.artifact_id}, "the call that reads everything stays"
 
 
 def test_a_view_that_shows_the_name_prints_no_search() -> None:
     text = "tenant delta-island-42 pays 7 a month\n" + report()
     shown = cut_by_lines().keep("report", None, text, question="What does delta-island-42 pay?")
-    assert [sorted(call.arguments) for call in printed_calls(shown.content)] == [["id", "lines"]]
+    assert [sorted(call.arguments) for call in printed_calls(shown.content)] == [["id"]]
 
 
 def test_plain_words_print_no_search() -> None:
     text = report("the tenant pays 7 a month\n")
     shown = cut_by_lines().keep("report", None, text, question="What does the tenant pay each month?")
-    assert [sorted(call.arguments) for call in printed_calls(shown.content)] == [["id", "lines"]]
+    assert [sorted(call.arguments) for call in printed_calls(shown.content)] == [["id"]]
 
 
 def test_the_rarest_name_is_taken_and_spelled_as_it_stands() -> None:
@@ -58,7 +64,7 @@ def test_what_the_call_names_is_searched_for_where_no_question_is_known() -> Non
     first, last = printed_calls(shown.content)
     assert first.arguments == {"id": shown.artifact_id, "pattern": "report-3"}, "though the view shows the name too"
     assert "TK-9" in session.call_tool(first.name, first.arguments).content
-    assert "lines" in last.arguments
+    assert last.arguments == {"id": shown.artifact_id}
 
 
 def test_what_a_call_names_is_not_shown_for_that_and_commands_and_paths_name_nothing() -> None:
@@ -72,3 +78,27 @@ def test_what_a_call_names_is_not_shown_for_that_and_commands_and_paths_name_not
 def test_a_name_that_is_everywhere_is_not_searched_for() -> None:
     text = report(*["one more line of report-3\n"] * 4)
     assert len(printed_calls(in_memory().keep("fetch", {"name": "report-3"}, text).content)) == 1
+
+
+def test_a_preview_prints_the_search_before_what_reads_everything() -> None:
+    session = cut_by_lines()
+    text = report("retry with the ticket of report-3: TK-9\n", *LINES, *LINES)
+    shown = session.keep("fetch", {"name": "report-3", "ticket": "none"}, text)
+    assert shown.content.index("specific portions") < shown.content.index("row 00000")
+    first, whole, beginning = printed_calls(shown.content)
+    assert first.arguments == {"id": shown.artifact_id, "pattern": "report-3"}
+    assert "TK-9" in session.call_tool(first.name, first.arguments).content
+    assert whole.arguments == {"id": shown.artifact_id}
+    assert "lines" in beginning.arguments
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_shell_prints_what_belongs_to_the_name_and_no_line_of_any_length(tmp_path: Path, indent: int | None) -> None:
+    rows = [{"account": f"acct-{number:04}", "plan": "x" * 20, "quota": number * 3} for number in range(500)]
+    settings = Settings(home=str(tmp_path), policy="truncation", recall="path", recall_reader="sed")
+    with Session("s", store=SqliteStore(str(tmp_path)), settings=settings) as session:
+        shown = session.keep("fetch", {"name": "acct-0266"}, json.dumps(rows, indent=indent)).content
+    command = shown.partition('they hold "acct-0266": ')[2].partition("; all of it: ")[0]
+    printed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert '"quota": 798' in printed
+    assert len(printed) < 700

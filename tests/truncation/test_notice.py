@@ -1,17 +1,27 @@
 """The words of a notice, and that the call it prints fetches exactly what is missing."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keepwhole import Session
 from keepwhole.canonical.utf8 import showable
+from keepwhole.testing import PrintedCall, printed_calls
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import Segment, TextSource
-from keepwhole.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
+from keepwhole.truncation.notice import (
+    LONGEST_RANGE,
+    how_to_fetch,
+    omitted,
+    reference,
+    remainder_omitted,
+    size_text,
+)
 from keepwhole.truncation.recall_link import RecallLink
-from tests.build import TRUNCATION, in_memory, numbered_lines, printed_call
+from tests.build import TRUNCATION, in_memory, numbered_lines
 
 
 @pytest.mark.parametrize(
@@ -70,19 +80,69 @@ TEXTS = {
 }
 
 
+NOTE = re.compile(r"\[(lines|characters) ([\d,]+)-([\d,]+) of [^\n]*\]$")
+
+
+def read_by(session: Session, calls: Sequence[PrintedCall]) -> str:
+    """What calls return one after another, and those for the next pages, without the notes of pages."""
+    parts: list[str] = []
+    for call in calls:
+        answer = session.call_tool(call.name, call.arguments)
+        assert not answer.is_error
+        note = NOTE.search(answer.content)
+        if note is None:
+            return answer.content
+        first, last = (int(number.replace(",", "")) for number in note.group(2, 3))
+        ends = last - first if note[1] == "characters" else note.start()
+        parts += [answer.content[:ends], read_by(session, printed_calls(note[0]))]
+    return "".join(parts)
+
+
 @pytest.mark.parametrize("strategy", ["head", "head_tail"])
 @pytest.mark.parametrize("kind", TEXTS)
-def test_the_printed_call_fetches_exactly_the_gap(kind: str, strategy: str) -> None:
-    session = in_memory(settings=TRUNCATION.replace(truncation=TruncationConfiguration(default_strategy=strategy)))
+@pytest.mark.parametrize("limit", [7_000, 15_000])
+def test_the_printed_calls_fetch_the_gap_by_no_long_range(kind: str, strategy: str, limit: int) -> None:
+    limits = TruncationConfiguration(default_strategy=strategy, inline_limit=limit)
+    session = in_memory(settings=TRUNCATION.replace(truncation=limits))
     text = TEXTS[kind]
+    shown = session.keep("read_file", None, text)
+    if shown.cut is None or not shown.cut.gaps:
+        return
+    (gap,) = shown.cut.gaps
+    hidden = gap.stop - gap.start
+    (call,) = printed_calls(shown.content)
+    given = call.arguments.keys() - {"id"}
+    if hidden <= LONGEST_RANGE:
+        wanted = text[gap.start : gap.stop]
+        assert given in ({"lines"}, {"start_char", "length"})
+    elif len(text) - hidden <= min(hidden, 10_000):
+        wanted = text
+        assert not given
+    else:
+        wanted = text[gap.start :]
+        assert given == {"start_char"} or str(call.arguments["lines"]).endswith("-")
+    assert read_by(session, [call]).removesuffix("\n") == showable(wanted).removesuffix("\n")
+
+
+def test_a_long_gap_in_what_is_mostly_shown_is_read_from_where_it_begins() -> None:
+    session = in_memory(
+        settings=TRUNCATION.replace(truncation=TruncationConfiguration(inline_limit=40_000, artifact_threshold=900_000))
+    )
+    text = numbered_lines(6_000)[:75_000]
     shown = session.keep("read_file", None, text)
     assert shown.cut is not None
     (gap,) = shown.cut.gaps
-    missing = showable(text[gap.start : gap.stop])
-    answer = session.call_tool("get_artifact", printed_call(shown.content))
-    assert not answer.is_error
-    assert answer.content.startswith(missing)
-    assert re.fullmatch(r"\n?\[[^\n]*\]", answer.content[len(missing) :])
+    (call,) = printed_calls(shown.content)
+    assert str(call.arguments["lines"]).endswith("-")
+    assert read_by(session, [call]).removesuffix("\n") == text[gap.start :].removesuffix("\n")
+
+
+def test_files_are_read_by_one_range_of_any_length() -> None:
+    source = TextSource(numbered_lines(3_000))
+    for reader in ("Read", "sed"):
+        text = how_to_fetch(RecallLink("art_1_x", "/f.txt", reader), Segment("gap", 0, source.chars), source)
+        assert text.count("/f.txt") == 1
+        assert "3000" in text
 
 
 LINES = ("short", "a longer line with words", "", "é€😀", "x" * 200)
@@ -98,5 +158,9 @@ def test_kept_text_and_the_fetched_gap_make_the_original(raw: bytes, limit: int,
         return
     assert shown.cut is not None
     (gap,) = shown.cut.gaps
-    answer = session.call_tool("get_artifact", printed_call(shown.content)).content
-    assert text[: gap.start] + answer[: gap.stop - gap.start] + text[gap.stop :] == text
+    calls = printed_calls(shown.content)
+    found = read_by(session, calls)
+    if calls[0].arguments == {"id": shown.artifact_id}:
+        assert found == text
+    else:
+        assert text[: gap.start] + found[: gap.stop - gap.start] + text[gap.stop :] == text

@@ -320,3 +320,17 @@ def test_two_fifths_of_the_lines_make_a_log(logged: int, kind: str) -> None:
     lines = [f"2026-01-01 10:00:{number:02} INFO started" for number in range(logged)]
     lines += [f"words of number {number} without a time" for number in range(20 - logged)]
     assert kind_of("\n".join(lines) + "\n") == kind
+
+
+@pytest.mark.parametrize(("first", "kind"), [("/*", "code"), ("--", "text")])
+def test_the_lines_of_a_long_comment_are_code_where_a_comment_begins(first: str, kind: str) -> None:
+    comment = " * What this does for the people who use it.\n" * 20
+    source = f"{first}\n{comment} -\nint main(void) {{\n    return 0;\n}}\n"
+    assert kind_of(source) == kind
+
+
+def test_a_carriage_return_inside_a_cell_or_a_name_makes_no_table() -> None:
+    table = "id,name,state\n" + "".join(f"{number},x{number},ok\n" for number in range(50))
+    assert kind_of(table) == "csv"
+    assert kind_of(table.replace("x7,", "x7\rmore,")) == "text"
+    assert kind_of(table.replace("id,", "id\rno,")) == "text"

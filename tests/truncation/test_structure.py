@@ -261,3 +261,13 @@ def test_xml_is_read_101_levels_deep(deep: int, is_xml: bool) -> None:
         assert not is_xml
     else:
         assert is_xml
+
+
+def test_children_of_an_element_are_counted_from_both_ends_and_in_slices() -> None:
+    text = "<a>" + "".join(f"<b>{number}</b>" for number in range(9)) + "</a>"
+    tags = Tags(text)
+    children = tags.children(0, len(tags) - 1)
+    assert children is not None
+    assert [text[one.start : one.stop] for one in children[2:7:2]] == ["<b>2</b>", "<b>4</b>", "<b>6</b>"]
+    assert (children[-1].start, children[-1].stop) == (children[8].start, children[8].stop)
+    assert len(children) == 9

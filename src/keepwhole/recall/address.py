@@ -237,10 +237,8 @@ def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str
 
 def _elements_note(found: AddressedElements, call: RecallCall, at: int) -> str:
     if at == found.start:
-        return f"no {found.what} there: it has {found.total:,}; next: {call.text(path=found.at(0, found.total))}"
+        return f"no {found.what} there: it has {found.total:,}, counted from 0"
     note = f"{found.what} {found.start:,}-{at - 1:,} of {found.total:,}, counted from 0"
     if at < found.stop:
         return f"{note}; next: {call.text(path=found.at(at, found.stop))}"
-    if at < found.total:
-        return f"{note}; next: {call.text(path=found.at(at, min(found.total, at + at - found.start)))}"
-    return f"{note}, the end"
+    return f"{note}, {'all that was asked for' if at < found.total else 'the end'}"

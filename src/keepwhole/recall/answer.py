@@ -1,6 +1,7 @@
 """The answer of a recall tool to the model, and the next call that it prints."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,16 +69,28 @@ def _literal(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
+_ID = re.compile(r"\b(?:art_\d{1,12}|trace)_[0-9A-Za-z]+\b")
+_LONGEST_GIVEN = 500
+"""Characters of what is given as an id, in which one is looked for."""
+
+
 def read_id(arguments: Mapping[str, Any]) -> str:
-    """The id that a call asks for, under any of the names that notices and documents use."""
-    for key in ("id", "artifact_id", "trace_id", "traceId", "artifactId"):
-        if arguments.get(key):
-            return str(arguments[key])
-    return ""
+    """The id that a call asks for, under any of the names that notices and documents use.
+
+    Models copy what stands around an id too:
+
+    >>> read_id({"id": "[Artifact: art_1_x]"})
+    'art_1_x'
+    """
+    given = next(filter(None, map(arguments.get, ("id", "artifact_id", "trace_id", "traceId", "artifactId"))), "")
+    text = str(given)
+    found = _ID.findall(text[:_LONGEST_GIVEN])
+    return found[0] if len(found) == 1 else text
 
 
 def unknown(asked: str, known: Sequence[StoredArtifact], limit: int = 32_000) -> RecallAnswer:
-    """The answer for an id that is foreign, purged, misspelled or invented: a list of what this session has."""
+    """The answer for an id that is foreign, purged, misspelled or invented: a list of what this session has. It prints
+    no call: a model makes every one, and nobody knows which result is meant."""
     shown = asked if asked.isprintable() and len(asked) <= 80 else "?"
     if not known:
         return RecallAnswer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)
@@ -88,8 +101,5 @@ def unknown(asked: str, known: Sequence[StoredArtifact], limit: int = 32_000) ->
             break
         listed = line + listed
     more = "(older ones not listed)\n" if len(known) > listed.count("\n") else ""
-    return RecallAnswer(
-        f'404: there is no artifact "{shown}" in this session. It has:\n{listed}{more}'
-        f"Next: {RecallCall(known[-1].artifact_id).text()}",
-        is_error=True,
-    )
+    said = f'404: there is no artifact "{shown}" in this session. It has:\n{listed}{more}'
+    return RecallAnswer(said.rstrip("\n"), is_error=True)

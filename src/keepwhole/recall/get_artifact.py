@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from keepwhole.canonical.entry import Result
-from keepwhole.canonical.media import FILE_ID, TEXT, URL, MediaBytes
+from keepwhole.canonical.media import FILE_ID, PDF, TEXT, URL, MediaBytes, image_size, is_words
+from keepwhole.canonical.media import media_type as media_type_of
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import UsageError
 from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
@@ -17,6 +18,8 @@ from keepwhole.truncation import notice
 
 _MOST_SHOWN = 20_000_000
 """Bytes of an image or a document that is shown; no provider takes more."""
+_LONGEST_EDGE = 8_000
+"""Pixels of an image that every provider takes."""
 ARGUMENTS = "arguments"
 """The `part` of an artifact that its call was given."""
 
@@ -47,7 +50,7 @@ def read_artifact(
     reader: BodyReader, media_type: str, call: RecallCall, arguments: Mapping[str, Any], limit: int
 ) -> RecallAnswer:
     """The part of an open artifact that `arguments` ask for."""
-    if media_type != TEXT and not media_type.startswith((URL, FILE_ID)):
+    if not _is_readable(reader, media_type):
         return _media_answer(reader, media_type, call)
     path = arguments.get("path")
     if path is None or path == "":
@@ -60,7 +63,21 @@ def _media_answer(reader: BodyReader, media_type: str, call: RecallCall) -> Reca
     words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
     shown = MediaBytes(media_type, reader.read()) if reader.facts.size <= _MOST_SHOWN else None
     line = f"{words}{NOT_TEXT}`keepwhole artifacts show {call.id} --raw` gives the bytes]"
-    return RecallAnswer(line, media=shown)
+    return RecallAnswer(line, media=shown if shown is not None and _is_as_told(shown) else None)
+
+
+def _is_readable(reader: BodyReader, media_type: str) -> bool:
+    """Whether an artifact is read as text: also a document that is text, and an SVG, which no provider shows."""
+    if media_type == TEXT or media_type.startswith((URL, FILE_ID)):
+        return True
+    return is_words(media_type) and reader.facts.encoding != "bytes"
+
+
+def _is_as_told(media: MediaBytes) -> bool:
+    """Whether providers take an image or a document: others would refuse the request, and each one after it."""
+    if media.kind == "image":
+        return media_type_of(media.data) == media.media_type and max(image_size(media.data)) <= _LONGEST_EDGE
+    return media.media_type != PDF or media_type_of(media.data) == PDF
 
 
 def _read(reader: BodyReader, call: RecallCall, arguments: Mapping[str, Any], limit: int) -> str:

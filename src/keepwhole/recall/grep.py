@@ -23,6 +23,10 @@ _BYTES = 4
 """Most bytes of a character: the ends of a line are searched for so far around a match."""
 _MOST_CONTEXT = 50
 _MOST_HITS = 200
+_MOST_FOLDED = 16_000_000
+"""Bytes that are searched once more for other capitals, where nothing is spelled the same: that takes a tenth of a
+second."""
+_OTHER_CASE = "[Not spelled so, but with other capitals:]\n"
 _TRUE = frozenset(("true", "1", "yes"))
 
 
@@ -69,6 +73,10 @@ def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range 
     units = EnclosingUnits(reader)
     found = _ShownMatches(reader, units, wanted.context, call.room(limit))
     hit = _find_next(reader, units, scan, start)
+    if hit is None and not wanted.regex and stop - start <= _MOST_FOLDED and not scan.is_over:
+        scan = Scan(reader, finder(wanted.pattern, regex=False, any_case=True), stop)
+        hit = _find_next(reader, units, scan, start)
+        found.text = _OTHER_CASE if hit is not None else ""
     while hit is not None:
         following = _find_next(reader, units, scan, hit.after)
         if len(found.hits) == _MOST_HITS or not found.add(hit, following):
@@ -153,12 +161,13 @@ class _ShownMatches:
 
     def _header(self, hit: _Hit) -> str:
         """The line with the names of columns, before the first match in a table."""
-        is_first = self._units.has_header and not self.text and hit.line > 1 and self._context is None
-        return self._neighbors(1, 1) if is_first else ""
+        line = self._units.header(hit.line) if self._context is None else None
+        is_new = line is not None and self._shown < line < hit.line and (not self.hits or line > self.hits[0].line)
+        return self._neighbors(line, line) if line is not None and is_new else ""
 
     def _block(self, hit: _Hit, first: int, last: int) -> str:
         has_neighbors = self._context or (self._context is None and last > first)
-        apart = "--\n" if has_neighbors and self.text and first > self._shown + 1 else ""
+        apart = "--\n" if has_neighbors and self.hits and first > self._shown + 1 else ""
         where = "" if hit.excerpt is None else f" (characters {hit.excerpt[0]}-{hit.excerpt[1]})"
         own = f"{hit.line}{where}: {_one_line(hit.text)}\n"
         return apart + self._neighbors(first, hit.line - 1) + own + self._neighbors(hit.line + 1, last)
@@ -192,7 +201,7 @@ def _note(
         going_on = call.text(**_upto(reader, {"start_char": reached}, stop))
         return f"[{shown} {whole}; looked at up to character {reached:,}; next: {going_on}]"
     if not count:
-        return f"[{shown} {whole}; case and spaces count; next: {RecallCall(call.id, call.tool, call.key).text()}]"
+        return f"[{shown} {whole}; spaces count]"
     return f"[{shown} {whole}, all there are]"
 
 

@@ -70,7 +70,7 @@ def parse_path(text: str) -> list[PathStep]:
     while at < len(rest):
         found = _STEP.match(rest, at) if len(text) <= _LONGEST else None
         if found is None:
-            message = f'"{text[:60]}" is no address. Write it as $.items[40:60].name, $["a key"] or $[-1].'
+            message = f'"{text[:60]}" is not an address. Write it as $.items[40:60].name, $["a key"] or $[-1].'
             raise UsageError(message, message)
         steps.append(_step(found))
         at = found.end()
@@ -168,7 +168,7 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     for key in keys:
         inside = children(data)
         if not isinstance(inside, dict):
-            raise _no_such_value(f"What is at {path_text(at)} is no object, so it has no key {_quote(key.name)}.")
+            raise _no_such_value(f"What is at {path_text(at)} is not an object, so it has no key {_quote(key.name)}.")
         if key.name not in inside:
             names = ", ".join(_quote(name) for name in list(inside)[:_LISTED])
             more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
@@ -181,7 +181,7 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
 def _element(data: bytes, step: IndexStep, before: list[PathStep]) -> bytes:
     inside = children(data)
     if not isinstance(inside, list):
-        raise _no_such_value(f"What is at {path_text(before)} is no array, so it has no element {step.number}.")
+        raise _no_such_value(f"What is at {path_text(before)} is not an array, so it has no element {step.number}.")
     if not -len(inside) <= step.number < len(inside):
         raise _no_such_value(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}.")
     return bytes(inside[step.number])

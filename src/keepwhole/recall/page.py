@@ -30,7 +30,7 @@ def page(reader: BodyReader, call: RecallCall, asked: Range | None, limit: int) 
 
 def _lines_page(reader: BodyReader, call: RecallCall, asked: LineRange, limit: int) -> str:
     if asked.first > reader.lines:
-        return f"[There is no line {asked.first:,}: the text has {reader.lines:,}. Try {call.text()}]"
+        return f"[There is no line {asked.first:,}: the text has {reader.lines:,}]"
     wanted = reader.lines if asked.last is None else min(asked.last, reader.lines)
     start, stop = reader.line_span(asked.first, wanted)
     room = call.room(limit)
@@ -58,9 +58,9 @@ def _lines_note(reader: BodyReader, call: RecallCall, asked: LineRange, last: in
 
 
 def _tail_page(reader: BodyReader, call: RecallCall, asked: TailRange, limit: int) -> str:
-    """The last lines, as many as fit; the call it prints goes further back."""
-    first, room = max(1, reader.lines - asked.lines + 1), call.room(limit)
-    start = reader.line_span(first, first)[0]
+    """The last lines, as many as fit; the call it prints goes back to the first that was asked for."""
+    wanted, room = max(1, reader.lines - asked.lines + 1), call.room(limit)
+    first, start = wanted, reader.line_span(wanted, wanted)[0]
     text = _end_within(reader.text(max(start, reader.chars - room)), room)
     if reader.chars - len(text) > start:
         begin = text.find(reader.eol, 0, len(text) - 1) + 1
@@ -69,15 +69,15 @@ def _tail_page(reader: BodyReader, call: RecallCall, asked: TailRange, limit: in
         text = text[begin:]
         first = reader.lines - text.count(reader.eol, 0, len(text) - 1)
     note = f"lines {first:,}-{reader.lines:,} of {reader.lines:,}, the end"
-    if first > 1:
-        back = max(1, first - (reader.lines - first + 1))
+    if first > wanted:
+        back = max(wanted, first - (reader.lines - first + 1))
         note += f"; before: {call.text(lines=f'{back}-{first - 1}')}"
     return _shown(text) + _after(text, reader.eol, f"[{note}]")
 
 
 def _chars_page(reader: BodyReader, call: RecallCall, asked: CharRange, limit: int) -> str:
     if asked.start >= reader.chars and asked.start:
-        return f"[There is no character {asked.start:,}: the text has {reader.chars:,}. Try {call.text()}]"
+        return f"[There is no character {asked.start:,}: the text has {reader.chars:,}]"
     room = call.room(limit)
     wanted = reader.chars - asked.start if asked.length is None else asked.length
     text = _beginning_within(reader.text(asked.start, min(reader.chars, asked.start + min(wanted, room))), room)

@@ -4,6 +4,7 @@ Owns: finding one pattern in a window of bytes.
 Must not know: where the bytes come from. Python's own `re` is never given a model's pattern: it has no bound in time.
 """
 
+import re
 from typing import Any, Protocol
 
 from keepwhole.canonical.utf8 import stringzilla
@@ -53,6 +54,28 @@ class LiteralFinder:
         return data.count(self._needle, start, stop), start
 
 
+class AnyCaseFinder:
+    """Finds these bytes in capitals or small letters, as far as these are ASCII. What `re` is given is literal."""
+
+    by_lines = False
+
+    def __init__(self, needle: bytes) -> None:
+        self._search = re.compile(re.escape(needle), re.I).search
+        self.overlap = len(needle) - 1
+
+    def find(self, data: bytearray, start: int, stop: int) -> tuple[int, int] | None:
+        """The span of the first match between `start` and `stop`."""
+        found = self._search(data, start, stop)
+        return None if found is None else found.span()
+
+    def count(self, data: bytearray, start: int, stop: int) -> tuple[int, int]:
+        """How many matches there are between `start` and `stop`; none of them fits into the overlap."""
+        total, at = 0, start
+        while (found := self._search(data, at, stop)) is not None:
+            total, at = total + 1, found.end()
+        return total, start
+
+
 class ExpressionFinder:
     """Finds a regular expression within lines."""
 
@@ -96,12 +119,15 @@ class ExpressionFinder:
         return total, start
 
 
-def finder(pattern: str, regex: bool) -> Finder:
+def finder(pattern: str, regex: bool, any_case: bool = False) -> Finder:
     """The finder of `pattern`; `UsageError` where it cannot be searched for."""
     if len(pattern) > _LONGEST:
         message = f"The pattern has {len(pattern):,} characters. Look for at most {_LONGEST} of them."
         raise UsageError(message, message)
-    return ExpressionFinder(pattern) if regex else LiteralFinder(pattern.encode("utf-8", "surrogatepass"))
+    if regex:
+        return ExpressionFinder(pattern)
+    needle = pattern.encode("utf-8", "surrogatepass")
+    return AnyCaseFinder(needle) if any_case else LiteralFinder(needle)
 
 
 def _re2() -> Any:

@@ -1,13 +1,20 @@
 """The range of lines or characters that a call asks for, as people and models write it."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.notice import LONGEST_RANGE
 
+_AROUND = 10
+"""Lines before and after a match that a printed call reads, if they are not too long together."""
 _FAR = 10**15
 """Larger numbers are cut to this one: no text is longer, and a model may write any number of digits."""
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+"""The comma in 12,000, as messages print it; `5,10` is no number, and is not read as 510."""
 
 
 class LineRange(Value):
@@ -39,28 +46,28 @@ def parse_lines(text: str) -> LineRange:
     >>> parse_lines("100-200")
     LineRange(first=100, last=200)
     """
-    first, dash, last = text.replace(",", "").replace("–", "-").partition("-")
+    first, dash, last = _THOUSANDS.sub("", text).replace("–", "-").partition("-")
     try:
         begin = min(_FAR, int(first))
         end = begin if not dash else min(_FAR, int(last)) if last.strip() else None
     except ValueError:
         begin = end = 0
     if begin < 1 or (end is not None and end < begin):
-        message = f'"{text[:40]}" is not a range of lines. Give it as lines="100-200", counted from 1.'
+        message = f'"{text[:40]}" is not a range of lines. Give the first and the last, counted from 1, and a dash.'
         raise UsageError(message, message)
     return LineRange(begin, end)
 
 
 def parse_chars(text: str) -> CharRange:
     """`"0-5000"`: from the first up to, not including, the second; counted from 0."""
-    first, _, last = text.replace(",", "").partition("-")
+    first, _, last = _THOUSANDS.sub("", text).replace("–", "-").partition("-")
     try:
         start = int(first)
         length = int(last) - start if last.strip() else None
     except ValueError:
         start, length = -1, None
     if start < 0 or (length is not None and length < 0):
-        message = f'"{text[:40]}" is no range of characters. Give it as "0-5000", counted from 0.'
+        message = f'"{text[:40]}" is not a range of characters. Give it as chars="0-5000", counted from 0.'
         raise UsageError(message, message)
     return CharRange(start, length)
 
@@ -90,6 +97,18 @@ def _tail(arguments: Mapping[str, Any]) -> TailRange | None:
         message = "from_end is how many of the last lines to read, at least 1."
         raise UsageError(message, message)
     return TailRange(count)
+
+
+def lines_near(reader: BodyReader, first: int, last: int) -> tuple[int, int]:
+    """The lines `first` to `last` and some on either side, no longer together than a printed range may be."""
+    most, around = max(last, reader.lines), _AROUND
+    while around:
+        low, high = max(1, first - around), min(most, last + around)
+        start, stop = reader.line_span(low, high)
+        if stop - start <= LONGEST_RANGE:
+            return low, high
+        around //= 2
+    return first, last
 
 
 def number_of(arguments: Mapping[str, Any], key: str) -> int | None:

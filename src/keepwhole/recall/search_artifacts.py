@@ -20,14 +20,19 @@ from keepwhole.truncation.present import summarize
 MOST = 10
 _TERMS = 6
 _LINE = 200
-_ROUND = 10
-"""Lines before and after a match that the printed call reads."""
 _LONGEST = 400
 _LONG_LINE = 500
 """Most characters of a line that a match gives."""
 
+_GIVEN_AS = ("query", "q", "words", "text", "pattern", "id")
+"""What models call the words that they look for."""
+WHOLE_WORD = 1.0
+"""What a word weighs that is no mere part of a name."""
+
 Search = Callable[[str, int], Sequence[Match]]
 """Searches for results that have all of some words, best first: `(words, most)`."""
+Around = Callable[[Row, int], tuple[int, int]]
+"""Gives the first and the last line to read around a line of a result."""
 
 
 class SearchHit(NamedTuple):
@@ -40,20 +45,22 @@ class SearchHit(NamedTuple):
 
 def query_of(arguments: Mapping[str, Any]) -> str:
     """The words that a call searches for; `UsageError` where it gives none."""
-    asked = next((arguments[key] for key in ("query", "q", "words", "text") if arguments.get(key)), None)
+    asked = next((arguments[key] for key in _GIVEN_AS if arguments.get(key)), None)
     query = " ".join(str(asked or "").split())[:_LONGEST]
     if not any(char.isalnum() for char in query):
-        message = 'Give words to look for: search_artifacts(query="timeout upstream").'
+        message = "Give words to look for, as `query`: names and numbers find most."
         raise UsageError(message, message)
     return query
 
 
-def find_matches(query: str, search: Search) -> list[Match]:
-    """Search for results with all of the words; where there are none, for those with the most significant words."""
+def find_matches(query: str, search: Search, least: float = 0.0) -> list[Match]:
+    """Search for results with all of the words; where there are none, for those with the most significant words that
+    weigh at least so much."""
     whole = list(search(query, MOST * 2))
     if whole:
         return whole
-    wanted = sorted(terms(query).items(), key=lambda pair: -pair[1].weight)[:_TERMS]
+    weighed = [pair for pair in terms(query).items() if pair[1].weight >= least]
+    wanted = sorted(weighed, key=lambda pair: -pair[1].weight)[:_TERMS]
     scores: dict[str, float] = {}
     first: dict[str, Match] = {}
     for word, term in wanted:
@@ -64,7 +71,12 @@ def find_matches(query: str, search: Search) -> list[Match]:
 
 
 def answer_search(
-    query: str, matches: Sequence[Match], find: Callable[[str], Row | None], limit: int, is_all: bool
+    query: str,
+    matches: Sequence[Match],
+    find: Callable[[str], Row | None],
+    around: Around,
+    limit: int,
+    is_all: bool,
 ) -> RecallAnswer:
     """The matches as text, each with the call that reads around it."""
     hits: list[SearchHit] = []
@@ -73,12 +85,16 @@ def answer_search(
         if row is not None and not is_recall((result := result_of(row)).tool):
             hits.append(SearchHit(match, row, result))
     early = "" if is_all else " (not everything was looked at: ask again, or for fewer words)"
+    if not hits and not is_all:
+        return RecallAnswer(
+            "[Nothing found so far, but not every result could be looked at in time. Ask again, or for fewer words.]"
+        )
     if not hits:
-        return RecallAnswer(f"[No result of this session holds these words{early}. Look for fewer or other ones.]")
+        return RecallAnswer("[No result of this session holds these words. Look for fewer or other ones.]")
     shown = ""
     calls: list[str] = []
     for hit in hits[:MOST]:
-        calls.append(_call(hit, query))
+        calls.append(_call(hit, query, around))
         block = f"{_reference_line(hit)}\n{_where(hit)}: {_text(hit)}\n{calls[-1]}\n"
         if len(shown) + len(block) > limit - ROOM - len(calls[0]) and shown:
             calls.pop()
@@ -102,14 +118,13 @@ def _text(hit: SearchHit) -> str:
     return quoted(line if len(line) <= _LINE else line[:_LINE] + "…")
 
 
-def _call(hit: SearchHit, query: str) -> str:
+def _call(hit: SearchHit, query: str, around: Around) -> str:
     """The call that reads around a match: by lines, or by a pattern where the line is long."""
     if hit.match.part != "result":
         word = _longest_word(query, hit.match.text)
         return RecallCall(hit.result.artifact_id).text(part=hit.match.part, pattern=word)
-    lines, line = body_of(hit.row).facts.lines, hit.match.line
-    first, last = max(1, line - _ROUND), min(max(line, lines), line + _ROUND)
     if len(hit.match.text) < _LONG_LINE:
+        first, last = around(hit.row, hit.match.line)
         return RecallCall(hit.result.artifact_id).text(lines=f"{first}-{last}")
     return RecallCall(hit.result.artifact_id).text(pattern=_longest_word(query, hit.match.text))
 

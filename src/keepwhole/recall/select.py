@@ -22,7 +22,7 @@ A unit's score is what its own terms are worth, plus half of what its call share
 its passage's score. Units are then taken in the order in which each adds most to those before it, so the second unit
 about the same thing counts half.
 
-Invariants: a unit is shown whole, verbatim but for lone surrogates, and with the line that says how to read around
+Invariants: a unit is shown in full, verbatim but for lone surrogates, and with the line that says how to read around
 it; the selection never takes more than `budget` tokens, these lines included; a damaged result is skipped, never
 fatal; `is_all` is False where time ran out before everything was looked at.
 """
@@ -37,6 +37,7 @@ from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
 from keepwhole.models.tokens import upper_bound
+from keepwhole.recall.ranges import lines_near
 from keepwhole.recall.rank import Ranked, rank_postings
 from keepwhole.recall.scorer import Term, Wanted, order_by_gain, terms, unit_terms
 from keepwhole.recall.selection import SelectedUnit, Selection, unit_text, units_text
@@ -274,6 +275,7 @@ def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:
 
 def _selected_unit(unit: _Scored) -> SelectedUnit:
     result, reader, text = unit.result, unit.reader, unit.text
+    last = unit.first_line + text.count(reader.eol, 0, len(text) - 1)
     return SelectedUnit(
         trace_id=result.trace_id,
         artifact_id=result.artifact_id,
@@ -282,11 +284,12 @@ def _selected_unit(unit: _Scored) -> SelectedUnit:
         start=unit.start,
         stop=unit.start + len(text),
         first_line=unit.first_line,
-        last_line=unit.first_line + text.count(reader.eol, 0, len(text) - 1),
+        last_line=last,
         text=showable(text),
         score=unit.score,
         size=reader.facts.size,
         in_long_line=reader.chars > _LONG_LINE * reader.lines,
+        near=lines_near(reader, unit.first_line, last),
     )
 
 

@@ -6,8 +6,8 @@ from keepwhole.canonical.value import Value
 from keepwhole.truncation.notice import quoted, size_text
 from keepwhole.truncation.recall_link import RecallLink
 
-_AROUND_LINES, _AROUND_CHARS = 10, 1_000
-"""Lines and characters that the printed call reads on either side."""
+_AROUND_CHARS = 1_000
+"""Characters that the printed call reads on either side."""
 
 
 class SelectedUnit(Value):
@@ -29,6 +29,8 @@ class SelectedUnit(Value):
     """Bytes of the whole result."""
     in_long_line: bool = False
     """Whether its lines are so long that its position is given in characters."""
+    near: tuple[int, int] = (0, 0)
+    """The lines of the unit with some on either side, no longer together than a printed range may be."""
     reachable: RecallLink | None = None
     """How it is read back; by `get_artifact` if not given."""
 
@@ -44,7 +46,8 @@ class SelectedUnit(Value):
     @property
     def lines_around(self) -> str:
         """The lines of the unit and some on either side, for the argument `lines`."""
-        return f"{max(1, self.first_line - _AROUND_LINES)}-{self.last_line + _AROUND_LINES}"
+        first, last = self.near if self.near[0] else (self.first_line, self.last_line)
+        return f"{first}-{last}"
 
     @property
     def chars_around(self) -> str:

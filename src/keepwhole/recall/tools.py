@@ -11,18 +11,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from keepwhole.canonical.entry import Result
+from keepwhole.canonical.ids import alike
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, read_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
-from keepwhole.store.protocol import HasLookups, Row, Store, body_of, entry_of, result_of
+from keepwhole.store.protocol import HasLookups, Match, Row, Store, body_of, entry_of, result_of
 from keepwhole.truncation.notice import quoted
 from keepwhole.truncation.present import summarize
 
-_SEARCH_SECONDS = 0.5
+_SEARCH_SECONDS, _THOROUGH = 0.5, 5.0
+"""For a search; and for one that has found nothing so far, which reads about a gigabyte and a half in that time."""
 _ALL = 1 << 62
 """More than any session has."""
 _MANY = 2_000
+_DRAWN = 24
+"""Most results that were left out last among which an id that was read wrongly is looked for."""
 _SHOWN = 80
 """Most characters of an unknown id that an answer repeats."""
 
@@ -45,7 +49,7 @@ class RecallTools(NamedTuple):
 
                 return self._search(query_of(arguments))[0]
             asked = read_id(arguments)
-            row = self.store.find(self.session, asked)
+            row = self.store.find(self.session, asked) or self._find_misread(asked)
             if row is None:
                 return self._found_by_name(asked) or self.unknown(asked)
             return self._read(name, asked, row, arguments)
@@ -66,6 +70,17 @@ class RecallTools(NamedTuple):
             return self.store.lookups.results(self.session, _ALL, trace_ids)
         found = (self._find(trace_id) for trace_id in trace_ids)
         return sorted((row for row in found if row is not None), key=lambda row: row.seq)
+
+    def _find_misread(self, asked: str) -> Row | None:
+        """The one image, of those left out last, whose id looks like this one: the words in place of some are drawn,
+        and read from there (`wire/text_card.py`)."""
+        if not asked.startswith("art_") or len(asked) > _SHOWN:
+            return None
+        looked_for = alike(asked)
+        hidden = map(result_of, self._find_all(self.store.last_decided(self.session, _DRAWN)))
+        images = (result for result in hidden if result.media_type.startswith("image/"))
+        found = [image for image in images if alike(image.artifact_id) == looked_for]
+        return self._find(found[0].trace_id or "") if len(found) == 1 else None
 
     def unknown(self, asked: str) -> RecallAnswer:
         """The answer for an id that the session does not have; it names some of the newest ids that it has."""
@@ -93,22 +108,40 @@ class RecallTools(NamedTuple):
             return None
         if not any(char.isalnum() for char in asked):
             return None
-        found, has_matches = self._search(asked)
+        from keepwhole.recall.search_artifacts import WHOLE_WORD
+
+        found, has_matches = self._search(asked, WHOLE_WORD)
         content = f'[There is no artifact "{quoted(asked)}"; results that have these words:]\n{found.content}'
         return found.replace(content=content) if has_matches else None
 
-    def _search(self, query: str) -> tuple[RecallAnswer, bool]:
-        """The answer to a search, and whether anything was found."""
+    def _search(self, query: str, least: float = 0.0) -> tuple[RecallAnswer, bool]:
+        """The answer to a search, and whether anything was found; `least` is what a word must weigh to be looked for
+        alone."""
         from keepwhole.recall import search_artifacts
 
-        until = time.monotonic() + _SEARCH_SECONDS
         query = search_artifacts.query_of({"query": query})
-        matches = search_artifacts.find_matches(
-            query, lambda words, most: self.store.search(self.session, words, most, until=until)
-        )
-        is_all = time.monotonic() < until
+        matches, is_all = self._matches(query, _SEARCH_SECONDS, least)
+        if not matches and not is_all:  # to ask again costs the model more than to wait
+            matches, is_all = self._matches(query, _THOROUGH, least)
         limit = self.limit() - 2 * _SHOWN
-        return search_artifacts.answer_search(query, matches, self._find, limit, is_all), bool(matches)
+        answer = search_artifacts.answer_search(query, matches, self._find, self._lines_near, limit, is_all)
+        return answer, bool(matches)
+
+    def _lines_near(self, row: Row, line: int) -> tuple[int, int]:
+        from keepwhole.recall.ranges import lines_near
+
+        with self.store.open(body_of(row)) as reader:
+            return lines_near(reader, line, line)
+
+    def _matches(self, query: str, seconds: float, least: float) -> tuple[list[Match], bool]:
+        """What a search finds in so much time, and whether it looked at everything."""
+        from keepwhole.recall.search_artifacts import find_matches
+
+        until = time.monotonic() + seconds
+        matches = find_matches(
+            query, lambda words, most: self.store.search(self.session, words, most, until=until), least
+        )
+        return matches, time.monotonic() < until
 
     def _find(self, trace_id: str) -> Row | None:
         return self.store.find(self.session, trace_id)

@@ -19,7 +19,6 @@ import re
 from collections.abc import Sequence
 
 from keepwhole.canonical.arguments import are_equal, string_values
-from keepwhole.canonical.json_text import find_values
 from keepwhole.canonical.message import Path
 from keepwhole.truncation.cut import ArgumentCut
 
@@ -110,5 +109,7 @@ def _as_cut(path: Path, shown: str, value: str) -> ArgumentCut | None:
 def _places(arguments: str, cuts: Sequence[ArgumentCut]) -> list[tuple[int, int, tuple[Path, ArgumentCut]]]:
     """Where the values are in the text; one behind a key that is there twice is nowhere."""
     start = len(arguments) - len(arguments.lstrip(" \t\n\r"))
+    from keepwhole.canonical.json_text import find_values  # arguments are rarely cut
+
     found = find_values(arguments, start, [(cut.path, cut) for cut in cuts])
     return [place for place in found if arguments[place[0]] == '"']

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keepwhole.canonical.json_members import NotJson
+from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.notice import omitted
 
@@ -27,7 +28,7 @@ _PLAIN = rf"(?:{_STRING}|-?+\d[\d.eE+-]*+|true|false|null)\s*+"
 def _inside(key: str, end: str) -> re.Pattern[str]:
     """Values with a comma behind each, then what opens the next value, or the last value and what closes."""
     values = rf"\s*+(?>(?:{key}{_PLAIN}(,)\s*+)*)"
-    return re.compile(rf"{values}(?>(?:{key}([\[{{])|(?>(?:{key}{_PLAIN})?)({end}))?)", re.S)
+    return lazy_pattern(rf"{values}(?>(?:{key}([\[{{])|(?>(?:{key}{_PLAIN})?)({end}))?)", re.S)
 
 
 _INSIDE = {"}": _inside(_KEY, "}"), "]": _inside("", r"\]")}

@@ -105,7 +105,7 @@ class Limits(Value):
     firm: bool = False
     """Whether text keeps the strategy whatever it looks like."""
     max_artifact_size: int = 10_485_760
-    """Bytes of a result that is returned whole at once."""
+    """Bytes of a result that is returned in full at once."""
     trusted: bool = False
     """Whether notices in the text are genuine, as in a result of `get_artifact`."""
 
@@ -118,7 +118,7 @@ class TruncationConfiguration(Value):
     artifact_threshold: int = 50_000
     """Results longer than this are shown as a reference and a preview."""
     max_artifact_size: int = 10_485_760
-    """Results larger than this, in bytes, are stored whole but returned only in parts."""
+    """Results larger than this, in bytes, are stored in full but returned only in parts."""
     preview_limit: int = 2_000
     """Most characters of the preview above `artifact_threshold`."""
     default_strategy: str = "head_tail"

@@ -11,7 +11,7 @@ from keepwhole.truncation.cut import Source
 
 _LOOK = 64
 _LONGEST = 64
-"""Characters of a grapheme that is kept whole where a unit is split; no script needs half as many."""
+"""Characters of a grapheme that is kept in full where a unit is split; no script needs half as many."""
 _ESCAPE = 32
 """No terminal sequence that is worth keeping whole is longer."""
 _JOINER = "\u200d"

@@ -15,6 +15,17 @@ from keepwhole.truncation.imitation import imitations
 from keepwhole.truncation.recall_link import RecallLink
 
 MARK = "[quoted] "
+LONGEST_RANGE = 4_000
+"""Characters of the longest range that is printed. Models make the call that is printed, and a small one answered none
+of 153 questions from a longer one."""
+_READ_AGAIN = 10_000
+"""Most shown characters that the call for all of a result brings once more: that costs about half a cent."""
+_BESIDE = 4
+"""Lines of data on each side of a match that a shell prints."""
+_LONG_LINE = 1_000
+"""Characters of a line, on average, above which a shell prints a part of it."""
+_FIRST_LINES = 100
+"""Most lines that a preview suggests."""
 
 
 def omitted(lines: int, chars: int) -> str:
@@ -131,24 +142,52 @@ def arguments_hidden(link: RecallLink) -> str:
 
 
 def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False, name: str = "") -> str:
-    """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters.
-
-    Where the gap has a name that was asked for, the printed call searches for that: models make the call that is
-    printed and no other, and a whole gap is more than most of them read.
-    """
+    """The exact call that returns a gap; where it has a name that was asked for, after the search for that."""
     are = "are left out in part" if in_part else "are left out"
-    search = link.pattern(name) if name else ""
+    search = _search(link, source, name)
     if search:
         are += f'; they hold "{name}": {search}; all of it'
-    first = source.ends_before(gap.start) + 1
-    last = source.ends_before(gap.stop)
+    lines = _lines_of(gap, source)
+    where = f"Lines {lines[0]:,}-{lines[1]:,} of {source.lines:,}" if lines else ""
+    where = where or f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,}"
+    return f"{where} {are}: {_call(link, gap, lines, source)}"
+
+
+def _search(link: RecallLink, source: Source, name: str) -> str:
+    """The call that searches for a name and brings what belongs to it; empty where there is none."""
+    if not name or link.reader == "get_artifact":
+        return link.pattern(name) if name else ""
+    from keepwhole.truncation.sniff import DATA, sniff  # its patterns are compiled only where files are read
+
+    around = _BESIDE if sniff(source) in DATA else 0
+    return link.pattern(name, around, in_long_lines=source.chars > _LONG_LINE * max(1, source.lines))
+
+
+def _call(link: RecallLink, gap: Segment, lines: tuple[int, int] | None, source: Source) -> str:
+    """The call that returns a gap, with no range longer than `LONGEST_RANGE`.
+
+    Of a longer gap it is the call that reads the whole result, if little is shown of it; else the one that reads on
+    from where the gap begins. Some short ranges in its place would split what belongs together.
+
+    Where results are read from files the range stays: file tools show 2,000 lines of a plain read, and shells cut the
+    middle of what they print.
+    """
+    hidden = gap.stop - gap.start
+    if hidden <= LONGEST_RANGE or link.reader != "get_artifact":
+        return link.lines(*lines) if lines else link.chars(gap.start, gap.stop, source)
+    if source.chars - hidden <= min(hidden, _READ_AGAIN):
+        return link.whole()
+    return link.onward(first_line=lines[0]) if lines else link.onward(start=gap.start)
+
+
+def _lines_of(gap: Segment, source: Source) -> tuple[int, int] | None:
+    """The first and the last line of a gap that begins and ends with whole ones."""
     begins_a_line = gap.start == 0 or source.text(gap.start - 1, gap.start) == source.eol
     ends_a_line = gap.stop == source.chars or source.text(gap.stop - 1, gap.stop) == source.eol
-    if begins_a_line and ends_a_line:
-        last = max(first, source.lines if gap.stop == source.chars else last)
-        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {link.lines(first, last)}"
-    call = link.chars(gap.start, gap.stop, source)
-    return f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: {call}"
+    if not begins_a_line or not ends_a_line:
+        return None
+    first = source.ends_before(gap.start) + 1
+    return first, max(first, source.lines if gap.stop == source.chars else source.ends_before(gap.stop))
 
 
 def binary(media_type: str, size: int, digest: bytes) -> str:
@@ -156,12 +195,31 @@ def binary(media_type: str, size: int, digest: bytes) -> str:
     return f"[Binary: {media_type}, {size_text(size)}, digest {digest.hex()[:16]}]"
 
 
-def preview(link: RecallLink) -> str:
-    """How to read a result of which only a preview is shown."""
+def preview(link: RecallLink, source: Source, name: str = "") -> str:
+    """How to read a result of which only a preview is shown: the search for a name that was asked for, if any, all
+    of it, its beginning.
+
+    >>> from keepwhole.truncation.cut import TextSource
+    >>> print(preview(RecallLink("art_1_x"), TextSource("row\\n" * 30_000), "report-3"))
+    Use the get_artifact tool to retrieve specific portions:
+    - get_artifact(id="art_1_x", pattern="report-3") for "report-3"
+    - get_artifact(id="art_1_x") for full content
+    - get_artifact(id="art_1_x", lines="1-100") for first 100 lines
+    """
     with_what = "Use the get_artifact tool to retrieve" if link.reader == "get_artifact" else "Retrieve"
-    return (
-        f"{with_what} specific portions:\n- {link.whole()} for full content\n- {link.lines(1, 100)} for first 100 lines"
-    )
+    search = _search(link, source, name)
+    ways = [f'{search} for "{name}"'] if search else []
+    ways += [f"{link.whole()} for full content", _beginning(link, source)]
+    return "\n- ".join([f"{with_what} specific portions:", *ways])
+
+
+def _beginning(link: RecallLink, source: Source) -> str:
+    """The call for the first lines that are no longer than `LONGEST_RANGE` together, and what it brings."""
+    fitting = source.lines if source.chars <= LONGEST_RANGE else source.ends_before(LONGEST_RANGE)
+    lines = min(_FIRST_LINES, fitting)
+    if lines:
+        return f"{link.lines(1, lines)} for first {lines:,} line{'s' if lines > 1 else ''}"
+    return f"{link.chars(0, LONGEST_RANGE, source)} for first {LONGEST_RANGE:,} characters"
 
 
 def unchanged(earlier: str) -> str:
@@ -173,12 +231,14 @@ def before(session: str, command: str) -> str:
     """After a conversation was resumed or compacted: where results are that are no longer in it.
 
     >>> before("s1", "keepwhole")
-    'Tool results from before are on record, whole: `keepwhole search --session s1 WORDS` finds them, \
-`keepwhole sessions show s1` lists them, `keepwhole show --session s1 STEP` prints one.'
+    'Tool results from before are on record, whole: `keepwhole sessions show s1` lists them, \
+`keepwhole search --session s1` finds the words put after it, `keepwhole show --session s1` prints the one whose \
+number is put after it.'
     """
     return (
-        f"Tool results from before are on record, whole: `{command} search --session {session} WORDS` finds them, "
-        f"`{command} sessions show {session}` lists them, `{command} show --session {session} STEP` prints one."
+        f"Tool results from before are on record, whole: `{command} sessions show {session}` lists them, "
+        f"`{command} search --session {session}` finds the words put after it, "
+        f"`{command} show --session {session}` prints the one whose number is put after it."
     )
 
 

@@ -199,7 +199,7 @@ class _Frame(NamedTuple):
     artifact: Artifact
     limits: Limits
     above: str
-    """The reference and the calls above a preview; empty where they follow the cut."""
+    """The reference and the calls above a preview, without a search; empty where they follow the cut."""
     budget: int
     """Characters that the cut itself may have."""
 
@@ -208,7 +208,7 @@ def _frame(source: Source, artifact: Artifact, limits: Limits) -> _Frame:
     if not artifact.is_stored:
         return _Frame(source, artifact, limits, "", limits.inline_limit - 1)
     if source.chars > limits.artifact_threshold:
-        above = f"{artifact.reference}\n\n{notice.preview(artifact.link)}\n\n"
+        above = _above(source, artifact)
         return _Frame(source, artifact, limits, above, min(limits.preview_limit, limits.inline_limit - len(above)) - 1)
     # The call that will follow the cut depends on the cut. Room is reserved for the longest one it can be.
     digits = int("9" * len(str(source.chars)))
@@ -222,7 +222,7 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
 
     Raises what the strategy raises, and `InvalidCut`.
     """
-    source, artifact, limits, above, budget = frame
+    source, artifact, limits, _, budget = frame
     if strategy.reads_all and source.chars > _LARGEST:
         return None
     most = min(limits.inline_limit, source.chars - 1)
@@ -241,7 +241,7 @@ def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
             break
         unmarked = length(cut.pieces) + len(cut.below)
         cut = neutralized(cut, source)
-        below = cut.below if above or not artifact.is_stored else cut.below + _below(frame, cut)
+        above, below = _around(frame, cut)
         view = _view(strategy.name, cut, above, below, source, artifact)
         over = len(view.content) - most
         if over <= 0:
@@ -276,6 +276,18 @@ def _parses(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _above(source: Source, artifact: Artifact, name: str = "") -> str:
+    """The reference and the calls that stand above a preview."""
+    return f"{artifact.reference}\n\n{notice.preview(artifact.link, source, name)}\n\n"
+
+
+def _around(frame: _Frame, cut: Cut) -> tuple[str, str]:
+    """What stands above and below a cut."""
+    if frame.above:
+        return _above(frame.source, frame.artifact, _hidden_name(frame, cut)), cut.below
+    return "", cut.below + _below(frame, cut) if frame.artifact.is_stored else cut.below
 
 
 def _below(frame: _Frame, cut: Cut) -> str:

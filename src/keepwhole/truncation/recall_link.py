@@ -5,11 +5,15 @@ Must not know: whether the tool is offered or the file exists; the code that mak
 """
 
 import json
+import re
 import shlex
 from typing import Literal, TypeAlias
 
 from keepwhole.canonical.value import Value
 from keepwhole.truncation.cut import Source
+
+_SPECIAL, _ESCAPED = re.compile(r"[][.\\*^$()+?{}|]"), r"\\\g<0>"
+"""What `grep -E` does not take literally."""
 
 Reader: TypeAlias = Literal["get_artifact", "Read", "read", "read_file", "sed", "keepwhole"]
 
@@ -55,16 +59,31 @@ class RecallLink(Value):
         first, last = source.byte_at(start), source.byte_at(stop)
         return self._bytes(first + 1, last - first)
 
-    def pattern(self, text: str) -> str:
+    def onward(self, first_line: int | None = None, start: int | None = None) -> str:
+        """The call of `get_artifact` that reads on from a line, counted from 1, or from a character, counted from 0.
+
+        >>> RecallLink("art_1_x").onward(first_line=94)
+        'get_artifact(id="art_1_x", lines="94-")'
+        """
+        return self._call(start_char=start) if first_line is None else self._call(lines=f"{first_line}-")
+
+    def pattern(self, text: str, around: int = 0, in_long_lines: bool = False) -> str:
         """The call that finds a text in it; empty where the reader cannot search.
+
+        `get_artifact` brings the unit by itself. A shell brings `around` lines on each side, or a part of long lines.
 
         >>> RecallLink("art_1_x").pattern("parse_config")
         'get_artifact(id="art_1_x", pattern="parse_config")'
         >>> RecallLink("art_1_x", "/f.txt", "sed").pattern("parse_config")
         'grep -nF -- parse_config /f.txt'
+        >>> RecallLink("art_1_x", "/f.txt", "sed").pattern("a.b", in_long_lines=True)
+        "grep -oE '.{0,150}a\\\\.b.{0,400}' /f.txt"
         """
         if self.reader == "sed":
-            return f"grep -nF -- {shlex.quote(text)} {shlex.quote(self.file)}"
+            file = shlex.quote(self.file)
+            if in_long_lines:
+                return f"grep -oE {shlex.quote(f'.{{0,150}}{_SPECIAL.sub(_ESCAPED, text)}.{{0,400}}')} {file}"
+            return f"grep -nF {f'-C {around} ' if around else ''}-- {shlex.quote(text)} {file}"
         return self._call(pattern=text) if self.reader == "get_artifact" else ""
 
     def arguments(self) -> str:

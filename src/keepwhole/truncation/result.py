@@ -22,7 +22,7 @@ class TruncationMetadata(Value):
     original_lines: int = 0
     original_bytes: int = 0
     stored: bool = True
-    """Whether the original is durable. What is not stored is shown whole."""
+    """Whether the original is durable. What is not stored is shown in full."""
 
     @property
     def original_tokens(self) -> int:

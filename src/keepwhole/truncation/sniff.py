@@ -8,16 +8,13 @@ shell's wrapper prints before the output of a command is skipped; JSON after it 
 JSON that was broken off is `broken`.
 """
 
-import csv
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
-from xml.parsers import expat
 
 from keepwhole.canonical.lazy_pattern import lazy_pattern
-from keepwhole.truncation.broken_json import begins_json
 from keepwhole.truncation.cut import Source
 
 Kind: TypeAlias = Literal[
@@ -183,7 +180,11 @@ def _is_wrapped(source: Source, text: str) -> bool:
 def _is_broken(text: str) -> bool:
     """Whether JSON begins here that somebody broke off."""
     start = text.lstrip(_SPACE)
-    return start[:1] in ("{", "[") and _VALUE.match(start) is not None and begins_json(start)
+    if start[:1] not in ("{", "[") or _VALUE.match(start) is None:
+        return False
+    from keepwhole.truncation.broken_json import begins_json  # most texts are plain
+
+    return begins_json(start)
 
 
 def _json_kind(source: Source, text: str, start: str) -> Kind | None:
@@ -243,6 +244,8 @@ def _is_xml(source: Source, start: str) -> bool:
     end = _end(source)
     if not end.endswith(">"):
         return False
+    from xml.parsers import expat  # most texts are neither this nor CSV
+
     parser = expat.ParserCreate()
     parser.StartElementHandler = note
     parser.StartDoctypeDeclHandler = refuse
@@ -296,6 +299,8 @@ def _is_csv(lines: Sequence[str]) -> bool:
 
 
 def _has_columns(lines: Sequence[str], separator: str) -> bool:
+    import csv
+
     try:
         if not all(map(_is_column_name, next(csv.reader(lines[:1], delimiter=separator)))):
             return False

@@ -5,7 +5,7 @@ Must not know: JSON or XML. A subclass says where members are, what replaces tho
 
 Theory of operation. `fit(value, budget)` returns the pieces that show a value in at most `budget` characters:
 
-1. A value that fits is kept whole. A leaf (a string, an element with only text) that does not fit is cut by `leaf`.
+1. A value that fits is kept in full. A leaf (a string, an element with only text) that does not fit is cut by `leaf`.
 2. For a container, members are taken whole in the order of `_order` while they fit: first those that the settings
    and the question ask for, then an object's keys in order, or an array's elements from both ends.
 3. If a container's members have names, or fewer than two fit whole, the room that is left is shared among members
@@ -149,7 +149,7 @@ class TreeCut:
     def _container_pieces(self, start: int, stop: int, inside: Sequence[Member], chosen: ChosenMembers) -> list[Piece]:
         """The container with the chosen members, and one inserted member for every run that is left out.
 
-        A member of one piece is shown whole together with the separators around it, so it adds no piece of its own.
+        A member of one piece is shown in full together with the separators around it, so it adds no piece of its own.
         """
         pieces: list[Piece] = []
         at, runs, shown = start, 0, sorted(chosen)
