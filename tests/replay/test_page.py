@@ -294,7 +294,7 @@ def test_the_page_says_how_much_was_hidden_and_what_other_policies_did() -> None
     text = read(reports.full()).words
     assert "had taken out of context when a step used it. That is 146 of 3,108 pieces of evidence" in text
     assert "Under 7 other policies" in text
-    assert "Sending everything is 100%. Below a share stands its 95% interval." in text
+    assert "Sending everything is 100%. Below each share is its 95% interval." in text
     assert "SESSION_TTL_SECONDS" in text
 
 

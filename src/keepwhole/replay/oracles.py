@@ -27,7 +27,7 @@ class Oracle:
     ) -> None:
         self.name = name
         self._by_lines = by_lines
-        """Whether a result is cut to the lines that are used; otherwise it is shown whole or not at all."""
+        """Whether a result is cut to the lines that are used; otherwise it is shown in full or not at all."""
         self._on_arrival = on_arrival
         """Whether a result is cut before the agent has read it once."""
         self._until_last_use = until_last_use

@@ -3,6 +3,7 @@
 import http.client
 import json
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.request_figures import cost_of
 from keepwhole.apps.stated_cost import state_cost
 from keepwhole.errors import NotFound, UsageError
+from keepwhole.exchange.outgoing_request import TOOL as HIDDEN_ROUND_NOTE
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
@@ -338,6 +340,19 @@ def test_pin_and_undo_are_recorded(page: Served, kept: str) -> None:
     assert result["shown"]["chars"] == result["chars"]
 
 
+def test_health_counts_no_notes_of_keepwholes_own_and_no_result_twice(
+    services: InspectorServices, session: Session, kept: str
+) -> None:
+    """A result that is decided about twice is one result that was shown cut; a rate is a share."""
+    session.pin(kept)
+    session.undo(kept)
+    session.keep(HIDDEN_ROUND_NOTE, {}, "said")
+    counters = services.health.report()["counters"]
+    assert (counters["results_total"], counters["truncated_results_total"], counters["truncation_rate"]) == (1, 1, 1)
+    assert counters["truncations_total"] > 1
+    assert "tool_result_missing_rate" not in counters, "what is not in a record cannot be counted from it"
+
+
 @in_files
 def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, services: InspectorServices, kept: str) -> None:
     assert page.post("/api/sessions/s/verify").json["ok"] is True
@@ -490,3 +505,46 @@ def test_the_first_look_at_a_long_session_is_small(page: Served, session: Sessio
     paths = ("/api/sessions", "/api/sessions/s", "/api/sessions/s/steps")
     total = sum(len(page.get(path, **packed).body) for path in paths)
     assert total < 30_000
+
+
+def test_a_search_of_what_is_not_indexed_goes_on_until_every_result_was_looked_at(
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("services._INDEXING", "services._READING"):
+        monkeypatch.setattr(f"keepwhole.apps.inspector.{name}", -1)
+    monkeypatch.setattr("keepwhole.apps.search_progress._BATCH", -1)
+    monkeypatch.setattr("keepwhole.apps.search_progress._PAUSE", 60)
+    for number in range(9):
+        session.keep("read_file", {"path": "quokka.py"} if number == 5 else {}, f"needle no{number}")
+    found: list[str] = []
+    query, asked = {"query": "needle"}, 0
+    while True:
+        told = answers.search(services, PageRequest(("s",), query))
+        found += [hit["text"] for hit in told["found"]]
+        asked += 1
+        if told["is_all"]:
+            break
+        assert told["looked"] == asked
+        assert told["words"] == f"Searched {asked} of 9 results so far"
+        query["after"] = str(told["next"])
+    assert list(dict.fromkeys(found)) == [f"needle no{number}" for number in range(8, -1, -1)]
+    assert told["looked"] == 9
+    query = {"query": "quokka", "after": "2"}
+    while not (told := answers.search(services, PageRequest(("s",), query)))["is_all"]:
+        query["after"] = str(told["next"])
+    assert [hit["text"] for hit in told["found"]] == ["quokka.py"]
+
+
+def test_what_was_searched_is_indexed_in_the_background(
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keepwhole.apps.inspector.services._INDEXING", -1)
+    monkeypatch.setattr("keepwhole.apps.search_progress._PAUSE", 0.001)
+    for number in range(9):
+        session.keep("read_file", {}, f"needle no{number}")
+    assert not services.record.store.passages("s", until=0.0).is_all
+    answers.search(services, PageRequest(("s",), {"query": "quokka"}))
+    until = time.monotonic() + 20
+    while not services.record.store.passages("s", until=0.0).is_all:
+        assert time.monotonic() < until
+        time.sleep(0.01)

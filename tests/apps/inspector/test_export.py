@@ -36,7 +36,7 @@ def test_what_looks_like_a_key_is_masked_unless_it_is_wanted(services: Inspector
 
 def test_steps_that_are_not_there_are_refused(services: InspectorServices, session: Session, kept: str) -> None:
     for first, last in ((0, 1), (2, 9)):
-        with pytest.raises(UsageError, match="has 1 steps"):
+        with pytest.raises(UsageError, match="has steps 1 to 1"):
             export.as_html(services, "s", ExportRequest(first, last))
 
 

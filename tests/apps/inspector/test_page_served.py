@@ -9,6 +9,8 @@ from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
+from keepwhole.record.words_note import TOOL as WORDS
+from keepwhole.record.words_note import SaidWords
 from keepwhole.session import Session
 from tests.apps.inspector.browser_tab import Looked
 from tests.apps.inspector.inspector_server import TOKEN, Served
@@ -201,3 +203,43 @@ def test_a_comparison_reports_and_can_be_stopped(
     one.tab.get_by_text("Stopped.").wait_for()
     services.what_if._lock.release()
     assert one.said == []
+
+
+def test_the_last_words_of_a_log_come_after_its_last_result(looked: Callable[..., Looked], session: Session) -> None:
+    for number, (role, text) in enumerate((("user", "Mend the crane."), ("assistant", "It is mended."))):
+        note = SaidWords(role, number).as_arguments()
+        session.keep(WORDS, note, text)
+        if role == "user":
+            session.keep("bash", {"command": "mend"}, "a bolt was loose")
+    tab = looked("&session=s").tab
+    tab.wait_for_selector(".step .result")
+    story = tab.locator(".step .story").inner_text()
+    assert story.index("Mend the crane.") < story.index("a bolt was loose") < story.index("It is mended.")
+
+
+def test_both_tables_of_the_window_add_up_to_how_full_it_is(looked: Callable[..., Looked], played: str) -> None:
+    tab = looked(f"&session={played}").tab
+    tab.locator(".full summary").click()
+
+    def adds_up(at: int) -> bool:
+        full = float(tab.locator(".full summary b").inner_text().rstrip(" %"))
+        shares = tab.locator(".fills").nth(at).locator("tbody td:nth-child(3)").all_inner_texts()
+        known = [0.05 if share.startswith("<") else float(share.rstrip(" %")) for share in shares]
+        return abs(sum(known) - full) < 0.05 * len(known) + 0.5
+
+    tries = 50  # they are another step's until the one that is looked at has come
+    while not (adds_up(0) and adds_up(1)):
+        tab.wait_for_timeout(100)
+        tries -= 1
+        assert tries, "they do not add up"
+
+
+def test_a_limit_is_named_once(looked: Callable[..., Looked], session: Session) -> None:
+    session.keep("t", None, "x")
+    usage = AnswerFacts(input=5, limits='[["5h", 0.42, null]]')
+    about = RequestFacts("anthropic", "claude-sonnet-4-5", mode="on", tokens_whole=5, tokens_sent=5)
+    RequestLog(session).add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
+    tab = looked("&session=s").tab
+    tab.wait_for_selector(".above .facts")
+    terms = {term: value for term, value in tab.evaluate(FACTS)}
+    assert terms["Limit of 5h"] == "42 % used"

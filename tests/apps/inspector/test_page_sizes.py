@@ -10,6 +10,7 @@ from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.inspector.sessions import _notes
+from keepwhole.apps.inspector.totals import SessionTotals
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.session import Session
 from tests.build import numbered_lines
@@ -135,7 +136,7 @@ def test_arguments_in_a_list_have_at_most_200_characters(
 @pytest.mark.parametrize(("damaged", "told"), [(0, 0), (20, 20), (21, 20)])
 def test_twenty_damaged_entries_are_named(damaged: int, told: int) -> None:
     timeline: Any = SimpleNamespace(
-        broken=[SimpleNamespace(seq=number) for number in range(damaged)], steps=[], results={}
+        broken=[SimpleNamespace(seq=number) for number in range(damaged)], totals=SessionTotals()
     )
     notes = [note for note in _notes(timeline) if "is damaged and left out" in note]
     assert len(notes) == told

@@ -100,14 +100,14 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
     tab.goto(tab.url.replace("/step/65", "/step/61"))
     tab.wait_for_selector(".note.turn")
     assert "21,000 tokens had to be read anew" in tab.locator(".note.turn").inner_text()
-    assert "4 results · −17k tokens" in tab.locator(".decisions").inner_text()
+    assert "4 results · ≈ −17k tokens" in tab.locator(".decisions").inner_text()
     tab.locator(".decisions summary").click()
     assert tab.locator(".decisions li a").count() == 4
 
 
 def test_a_result_that_was_cut_after_its_step_is_shown_as_it_was_then_and_says_so(look: Look) -> None:
     tab = look(1600).see("/session/fix-the-router/step/71", ".pair")
-    assert "here whole, later" in tab.locator(".rule").first.inner_text()
+    assert "whole here, now" in tab.locator(".rule").first.inner_text()
     tab.get_by_text("What the tool returned, and the model saw").first.wait_for()
 
 
@@ -148,8 +148,9 @@ def test_a_step_tells_what_was_said_called_returned_answered_and_done_next(look:
 def test_dollars_of_a_plan_are_at_list_price_in_a_step_too(look: Look) -> None:
     tab = look().see("/session/fix-the-router/step/6", ".numbers .facts")
     words = tab.locator(".numbers .facts").inner_text()
-    assert "$0.009 at list price" in words
-    assert "$0.021 at list price" in words
+    assert "At list price\n$0.009" in words
+    assert "Would have been\n$0.021" in words
+    assert "Paid" not in words, "a plan has no bill"
 
 
 def test_the_next_gap_is_brought_into_view_on_both_sides(look: Look) -> None:

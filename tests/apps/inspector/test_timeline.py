@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from keepwhole import MemoryStore
-from keepwhole.apps.inspector import answers
+from keepwhole.apps.inspector import answers, shapes
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.inspector.timeline import Timeline
-from keepwhole.canonical.manifest import ShownPiece, encode_manifest
+from keepwhole.canonical.entry import HIDDEN_ROUND
+from keepwhole.canonical.manifest import LiteralPiece, ShownPiece, encode_manifest
 from keepwhole.exchange.outgoing_request import TOOL
 from keepwhole.session import Session
 from keepwhole.store.protocol import Draft
@@ -103,7 +104,7 @@ def shows(*kept: Draft) -> bytes:
 def test_results_of_conversations_side_by_side_go_to_the_request_that_shows_them() -> None:
     book = Book()
     book.write(book.request(), book.request(branch="helper"))
-    mine, others = book.result(), book.result()
+    mine, others = book.result(call_id="mine"), book.result(call_id="others")
     book.write(mine, others, book.request(output=shows(others), branch="helper"))
     assert [[kept.result for kept in step.results] for step in book.timeline.steps[2:]] == [
         [others.header],
@@ -114,6 +115,45 @@ def test_results_of_conversations_side_by_side_go_to_the_request_that_shows_them
     assert last.request is not None
     assert [kept.result for kept in last.results] == [mine.header]
     assert len(book.timeline.steps) == 4
+
+
+def test_a_short_result_of_a_conversation_side_by_side_is_told_by_the_id_of_its_call() -> None:
+    """A request has a short result in its own bytes, and not as a reference."""
+    book = Book()
+    book.write(book.request(), book.request(branch="helper"))
+    long, short = book.result(call_id="long"), book.result(call_id="short")
+    pieces = [ShownPiece(long.header.trace_id, 0, "utf8"), LiteralPiece(b'{"tool_use_id": "short"}')]
+    book.write(long, short, book.request(output=encode_manifest(pieces)))
+    assert sizes(book.timeline) == [0, 0, 2]
+
+
+def test_a_result_that_was_kept_before_the_request_before_it_was_written_is_in_its_own_step() -> None:
+    """The client sends its next request as soon as it has an answer; what was answered is written a moment later."""
+    book = Book()
+    old = book.result()
+    book.write(old, book.request())
+    one, two = book.result(call_id="one", turn=1), book.result(call_id="two", turn=2)
+    aged = decision(old.header.trace_id, "aged")
+    book.write(one, two, aged, book.request(output=encode_manifest([LiteralPiece(b'{"tool_use_id": "one"}')])))
+    book.write(book.request(output=encode_manifest([LiteralPiece(b'{"tool_use_id": "two"}')])))
+    told = [[kept.result.call_id for kept in step.results] for step in book.timeline.steps]
+    assert told == [[None], ["one"], ["two"]]
+    assert [len(step.decisions) for step in book.timeline.steps] == [0, 0, 1], "what it has aged is in its step too"
+    assert all(kept.step is step for step in book.timeline.steps for kept in step.results)
+
+
+def test_what_a_hidden_round_read_back_is_in_the_step_of_the_round(services: InspectorServices, played: str) -> None:
+    timeline = services.record.timeline(played)
+    at = next(step.index for step in timeline.steps if any(kept.result.tool == "get_artifact" for kept in step.results))
+    told = timeline.steps[at]
+    assert told.request is not None
+    assert told.request.purpose == HIDDEN_ROUND
+    before = timeline.request_before(told)
+    assert before is not None
+    assert before.request is not None
+    story = services.stories.tell(played, before.request.trace_id, {})
+    assert [each["tool"] for each in story["next"]["results"]] == ["get_artifact"]
+    assert all(step.results or not step.index for step in timeline.steps), "each request of the sample has a result"
 
 
 def test_a_result_that_no_request_shows_does_not_wait_forever() -> None:
@@ -183,3 +223,16 @@ def test_the_chart_of_costs_ends_at_the_costs_of_the_session(services: Inspector
         f"${told['cost']['figures']['paid']:.2f}",
         f"${told['cost']['figures']['mode_off']:.2f}",
     )
+
+
+def test_what_the_decisions_about_a_result_have_saved_adds_up(
+    services: InspectorServices, session: Session, kept: str
+) -> None:
+    own = services.record.find_result("s", kept)
+    (cut,) = shapes.decisions(own)
+    session.undo(kept)
+    services.record.timeline("s")
+    fields, both = shapes.result(own), shapes.decisions(own)
+    assert cut["saved"] > 1_000
+    assert [each["saved"] for each in both] == [cut["saved"], -cut["saved"]]
+    assert sum(each["saved"] for each in both) == fields["tokens"] - fields["shown"]["tokens"] == 0

@@ -94,7 +94,7 @@ def _record(services: InspectorServices) -> dict[str, object]:
 
 
 def test_a_session_in_which_summaries_took_the_place_of_old_steps_is_replayed_from_its_beginning() -> None:
-    settings = config.load(environ={}).replace(models={"claude-sonnet-4-5": {"window": 40_000}})
+    settings = config.load(environ={}).replace(models={"claude-sonnet-4-5": {"window": 46_000}})
     services = InspectorServices(settings, MemoryStore())
     play(settings, services.record.store, float(NOON), bugs=BUGS)
     timeline = services.record.timeline("sample-harbour")

@@ -52,10 +52,11 @@ def one_session(services: InspectorServices, asked: PageRequest) -> Mapping[str,
 
 def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """A page of a session's steps."""
-    timeline = services.record.timeline(asked.session, PATIENCE)
+    start, count = shapes.number(asked.query, "from", 0, 0, 1 << 40), shapes.number(asked.query, "count", 40, 1, 100)
+    timeline = services.record.timeline(asked.session, PATIENCE, lambda timeline: len(timeline.steps) > start + count)
     with timeline.lock:
         total = len(timeline.steps)
-        start, count = shapes.number(asked.query, "from", 0, 0, total), shapes.number(asked.query, "count", 40, 1, 100)
+        start = min(start, total)
         wanted = timeline.steps[start : start + count]
         about = {"total": total, "from": start, "seq": timeline.seq}
     return {**about, "steps": services.step_fields(timeline, wanted)}
@@ -74,7 +75,8 @@ def list_results(services: InspectorServices, asked: PageRequest) -> Mapping[str
 
 def search(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """The results that contain these words."""
-    return services.search(asked.session, asked.query.get("query", ""), shapes.number(asked.query, "most", 20, 1, 100))
+    most, below = shapes.number(asked.query, "most", 20, 1, 100), shapes.number(asked.query, "after", 0, 0, 1 << 40)
+    return services.search(asked.session, asked.query.get("query", ""), most, below or None)
 
 
 def one_result(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
@@ -128,14 +130,14 @@ def verify(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]
 
 
 def pin(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
-    """Pin a result: it is shown whole from the next request on."""
+    """Pin a result: it is shown in full from the next request on."""
     figures = foresee(services, asked)
     services.record.session(asked.session).pin(asked.id)
     return figures
 
 
 def undo(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
-    """Undo the decisions on a result: it is shown whole again."""
+    """Undo the decisions on a result: it is shown in full again."""
     figures = foresee(services, asked)
     services.record.session(asked.session).undo(asked.id)
     return figures

@@ -58,7 +58,7 @@ def _export(services: InspectorServices, name: str, wanted: ExportRequest) -> Fi
         last = len(timeline.steps) if wanted.last is None else min(wanted.last, len(timeline.steps))
         steps = timeline.steps[wanted.first - 1 : last]
     if wanted.first < 1 or not steps:
-        raise UsageError(f"Session `{name[:80]}` has {len(timeline.steps)} steps. Give a range of them.")
+        raise UsageError(f"Session `{name[:80]}` has steps 1 to {len(timeline.steps)}. Give a range of these.")
     made = _Export(services, name, wanted.first - 1, len(steps))
     for step, fields in zip(steps, services.step_fields(timeline, steps), strict=True):
         made.add(step, fields)

@@ -7,6 +7,7 @@ Must not know: sockets.
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from keepwhole.apps import doctor
@@ -19,7 +20,10 @@ from keepwhole.store.verify import verify
 from keepwhole.version import VERSION
 
 _BUDGET = 1.0
-_RATES = {"truncation_rate": "truncations_total", "tool_result_missing_rate": "unstored_total"}
+_RATES = {"truncation_rate": "truncated_results_total", "tool_refetch_rate": "refetches"}
+"""The count that each rate is a share of all results of. What is not in a record cannot be counted from it."""
+_LIVE = ("unstored_total", "tool_result_missing_rate")
+"""What only the process knows that could not store a result, and no record."""
 _STATES = {"ok": "ok", "note": "warning", "bad": "bad"}
 
 
@@ -64,10 +68,7 @@ class Health:
                 counted += 1
                 for name, value in numbers.items():
                     total[name] = total.get(name, 0) + value
-        calls = (total.get("results_total", 0) + total.get("unstored_total", 0)) or 1
-        total |= {rate: total.get(count, 0) / calls for rate, count in _RATES.items()}
-        total["tool_refetch_rate"] = total.pop("refetches", 0) / calls
-        return total, counted
+        return _with_rates(total), counted
 
     def _count(self, name: str) -> dict[str, float]:
         metrics = Metrics()
@@ -80,6 +81,13 @@ class Health:
         except StoreError:
             return {}
         return metrics.as_dict() | {"refetches": metrics.refetches_total}
+
+
+def _with_rates(total: Mapping[str, float]) -> dict[str, float]:
+    """The counts of several sessions, with the rates of all of them together."""
+    results = total.get("results_total", 0)
+    counts = {name: value for name, value in total.items() if name != "refetches" and name not in _LIVE}
+    return counts | {rate: total[count] / results for rate, count in _RATES.items() if results}
 
 
 def verify_session(record: Record, name: str) -> dict[str, Any]:

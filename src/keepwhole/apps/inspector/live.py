@@ -119,7 +119,7 @@ class Live:
             upto = timeline.seq
             if seq is None or seq >= upto:
                 return [], upto
-            fresh = [kept for kept in timeline.results.values() if kept.seq > seq]
+            fresh = timeline.results_after(seq)
             steps = timeline.steps_changed_after(seq)
         return [*self._previews(name, fresh[-_PREVIEWS:]), *self._steps(timeline, steps)], upto
 

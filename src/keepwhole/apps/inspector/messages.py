@@ -158,7 +158,9 @@ def _words(value: object) -> str:
     """The words of a system prompt: a text, or parts with text."""
     if isinstance(value, str):
         return value
-    parts = parts_of(fields_of(value).get("parts")) or parts_of(value)
+    inside: Any = fields_of(value).get("parts")
+    one = fields_of(inside)  # Google takes one part in place of a list
+    parts = [one] if one else parts_of(inside) or parts_of(value)
     return "\n\n".join(filter(None, map(_part_words, parts)))
 
 

@@ -7,7 +7,7 @@ Must not know: JSON, sockets.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -24,7 +24,9 @@ from keepwhole.store.requests import Requests
 
 _TIMELINES, _READERS, _BODIES, _CHAINS = 32, 8, 4, 2
 PATIENCE = 0.3
-"""Seconds for which a page that opens waits for a session to be read; it shows what is there and asks again."""
+"""Seconds for which the page waits for a session to be read; it shows what is there and asks again."""
+_AT_FIRST = 0.1
+"""The same of a session that nothing is known of yet, so that there is something to see soon."""
 _FRESH = 0.25
 """Seconds for which a session that was found is assumed to exist still."""
 _K = TypeVar("_K")
@@ -69,15 +71,19 @@ class Record:
             raise NotFound(f"There is no session `{name[:80]}` in this record. It may have been purged.")
         return info
 
-    def timeline(self, name: str, seconds: float | None = None) -> Timeline:
-        """A session's steps up to now; of a long one that is read for the first time, those that are read by then."""
+    def timeline(
+        self, name: str, seconds: float | None = None, until: Callable[[Timeline], bool] | None = None
+    ) -> Timeline:
+        """A session's steps up to now; of a long one that is read for the first time, those that are read by then, or
+        as many as have what is asked for."""
         with self._lock:
             timeline = self._timelines.get(name)
         if timeline is None:
             self.info(name)
             with self._lock:
                 timeline = _cache(self._timelines, name, Timeline(self.store, name), _TIMELINES)
-        timeline.catch_up(seconds)
+            seconds = None if seconds is None else min(seconds, _AT_FIRST)
+        timeline.catch_up(seconds, until)
         if not timeline.seq:
             self.info(name)
         return timeline
@@ -134,9 +140,18 @@ class Record:
             each.close()
         return known
 
+    def timeline_with_request(self, name: str, trace_id: str) -> Timeline:
+        """A session's steps, up to the request after this one on its branch at least."""
+
+        def is_read(timeline: Timeline) -> bool:
+            found = timeline.find_request(trace_id)
+            return found is not None and timeline.request_after(found) is not None
+
+        return self.timeline(name, until=is_read)
+
     def request_body(self, name: str, trace_id: str) -> bytes:
         """A request exactly as it was sent."""
-        timeline = self.timeline(name)
+        timeline = self.timeline(name, until=lambda timeline: timeline.find_request(trace_id) is not None)
         key = (name, timeline.generation, trace_id)
         with self._lock:
             body = self._bodies.get(key)

@@ -5,6 +5,7 @@ Must not know: sockets; the server does the reading and writing.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -79,6 +80,7 @@ def _by_length() -> dict[int, list[tuple[Route, list[str]]]]:
 _BY_LENGTH = _by_length()
 
 
+@lru_cache(maxsize=256)
 def find_route(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
     """The route of a path with its variable segments; the status 404 or 405 where there is none."""
     segments = path.split("/")

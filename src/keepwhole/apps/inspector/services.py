@@ -5,6 +5,7 @@ Must not know: sockets.
 
 import time
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from keepwhole.apps.inspector import shapes
@@ -15,13 +16,14 @@ from keepwhole.apps.inspector.story import Stories
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.apps.inspector.user_words import UserWords
 from keepwhole.apps.inspector.what_if import WhatIf
-from keepwhole.apps.search_progress import Looked, looked_at
+from keepwhole.apps.search_progress import BackgroundIndex, Looked
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.store.protocol import Store
+from keepwhole.store.text_search import NewestFirst
 
-_SEARCH_SECONDS = 0.5
-"""For one search while results are still being indexed; the page asks again."""
+_INDEXING, _READING = 0.05, 0.4
+"""Seconds of one search while results are still being indexed; the page asks again."""
 _THOROUGH = 20.0
 """For one search once all are: what is left to read does not become less by asking again."""
 
@@ -36,34 +38,49 @@ class InspectorServices:
         self.stories = Stories(self.record)
         self.health = Health(self.record)
         self.what_if = WhatIf(self.record)
+        self._index = BackgroundIndex(store)
 
     def step_fields(self, timeline: Timeline, steps: Sequence[TimelineStep]) -> list[dict[str, Any]]:
         """Steps as every view has them: with what was said and what each has cost."""
         with timeline.lock:
-            costs = self.sessions.costs_of_steps(timeline)
-            fields = [shapes.step(step) | {"cost": costs.get(step.seq)} for step in steps]
+            fields = [shapes.step(step) | {"cost": self.sessions.cost_of_step(timeline, step)} for step in steps]
         said = self.words.of_steps(timeline, steps)
         return [each | {"said": words} for each, words in zip(fields, said, strict=True)]
 
-    def search(self, name: str, words: str, most: int) -> dict[str, Any]:
-        """The results of a session that contain all these words, each with its first matching line."""
-        timeline = self.record.timeline(name)
-        now = time.monotonic()
-        is_indexed = self.record.store.passages(name, until=now + _SEARCH_SECONDS / 2).is_all
-        until = now + (_THOROUGH if is_indexed else _SEARCH_SECONDS)
-        matches = self.record.store.search(name, words, most, until=until) if words.split() else []
+    def search(self, name: str, words: str, most: int, below: int | None = None) -> dict[str, Any]:
+        """The results of a session that contain all these words, each with its first matching line.
+
+        Until the session is indexed, results are read, the newest first: `next` says below which to go on.
+        """
+        timeline, store = self.record.timeline(name), self.record.store
+        passages = store.passages(name, until=time.monotonic() + _INDEXING)
+        reached = 0
+        if passages.is_all:
+            until = time.monotonic() + _THOROUGH
+            matches = store.search(name, words, most, until=until) if words.split() else []
+            is_all = time.monotonic() < until
+        else:
+            self._index.complete(name)
+            scan = NewestFirst(store, name, words, passages=passages, below=below)
+            matches = list(islice(scan.matches(time.monotonic() + _READING, least=1), most))
+            reached, is_all = scan.reached, not scan.reached
+            if is_all:
+                known = {match.trace_id for match in matches}
+                matches += scan.in_arguments(known, most - len(matches))
         found: list[dict[str, Any]] = []
         for match in matches:
             kept = timeline.find(match.trace_id)
             if kept is not None:
                 own = {"artifact_id": kept.result.artifact_id, "tool": showable(kept.result.tool)}
                 found.append({"trace_id": match.trace_id, **own, "line": match.line, "text": showable(match.text)})
-        is_all = time.monotonic() < until
         with timeline.lock:
             seqs = [kept.seq for kept in timeline.results.values()]
-        looked = Looked(len(seqs), len(seqs)) if is_all else looked_at(self.record.store, name, seqs)
-        return {"found": found, "is_all": is_all, **looked._asdict(), "words": looked.words_while(is_all), "next": None}
+        looked = Looked(sum(seq >= reached for seq in seqs), len(seqs))
+        next_below = reached or None
+        about = {"is_all": is_all, **looked._asdict(), "words": looked.words_while(is_all), "next": next_below}
+        return {"found": found, **about}
 
     def close(self) -> None:
         """Close the record's readers."""
+        self._index.close()
         self.record.close()

@@ -6,8 +6,7 @@ Must not know: sockets.
 
 import time
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any
@@ -16,19 +15,17 @@ from keepwhole.apps import request_figures, window_contents
 from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import PATIENCE, Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
+from keepwhole.apps.inspector.totals import is_of_tool
 from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
 from keepwhole.apps.inspector.user_words import UserWords
-from keepwhole.apps.kept_words import count_kept
+from keepwhole.apps.kept_words import shown_tokens
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.apps.window_contents import WindowUse
-from keepwhole.canonical.entry import OWN_TOOLS, Result
+from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
-from keepwhole.config import Settings
 from keepwhole.errors import NotFound, StoreError
-from keepwhole.exchange.request_log import NO_ANSWER
 from keepwhole.exchange.request_log import LoggedRequest as SentStep
 from keepwhole.models.profiles import profile_for
-from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
 from keepwhole.wire.rate_limits import parse_limits
@@ -36,6 +33,9 @@ from keepwhole.wire.rate_limits import parse_limits
 _BUDGET = 0.4
 """Seconds that one request may count; sessions that are not counted by then have no figures yet."""
 _POINTS = 200
+_BRANCHES = 50
+_COSTED = 32
+"""Sessions whose costs are kept."""
 _FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost", "title", "errors", "fork_of")
 
 
@@ -45,7 +45,7 @@ class Sessions:
     def __init__(self, record: Record, words: UserWords) -> None:
         self._record, self._words = record, words
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
-        self._step_costs: tuple[tuple[str, int, int], dict[int, dict[str, Any]]] | None = None
+        self._costs: dict[tuple[str, int], _TimelineCosts] = {}
         self._items: dict[tuple[str, str], list[window_contents.WindowItem]] = {}
 
     def list_page(self, query: Mapping[str, str]) -> dict[str, Any]:
@@ -80,22 +80,26 @@ class Sessions:
         key = info.name, info.entries, info.last_at
         figures = self._counted.get(key)
         if figures is None and (until is None or time.monotonic() < until):
-            figures = self._count(info.name)
-            if len(self._counted) > 2_000:
-                self._counted.clear()
-            self._counted[key] = figures
+            figures = self._count(info.name, until)
+            if figures is not None:
+                if len(self._counted) > 2_000:
+                    self._counted.clear()
+                self._counted[key] = figures
         return _session_fields(info) | (
             figures or {**dict.fromkeys(_FIGURES), "health": "ok", "note": "not counted yet"}
         )
 
-    def _count(self, name: str) -> dict[str, Any]:
+    def _count(self, name: str, until: float | None) -> dict[str, Any] | None:
+        """The figures of a session; None where the time does not suffice to read it, which goes on the next time."""
         try:
-            timeline = self._record.timeline(name)
+            timeline = self._record.timeline(name, None if until is None else until - time.monotonic())
         except StoreError as error:
             return {**dict.fromkeys(_FIGURES), "health": "broken", "note": str(error)}
+        if timeline.share_read < 1:
+            return None
         title = self._words.title(timeline)
         with timeline.lock:
-            return {"title": title, **_figures(timeline, self._record)}
+            return {"title": title, **self._figures(timeline)}
 
     def _search_text(self, info: SessionInfo) -> str:
         known = self._counted.get((info.name, info.entries, info.last_at), {}).get("title") or ""
@@ -107,13 +111,12 @@ class Sessions:
         info, title = self._record.info(name), self._words.title(timeline)
         tree = self._tree(timeline, info)
         with timeline.lock:
-            current = request_figures.current_request(_sent_steps(timeline))
-            newest = None if current is None else timeline.find_request(current.request.trace_id)
-            model = "" if current is None else current.request.model
+            newest = timeline.totals.current
+            model = newest.request.model if newest is not None and newest.request is not None else ""
             return {
                 **_session_fields(info),
                 "title": title,
-                **_figures(timeline, self._record),
+                **self._figures(timeline),
                 "tree": tree,
                 "limits": _limits(timeline),
                 "seq": timeline.seq,
@@ -123,26 +126,66 @@ class Sessions:
                 "course": self._course(timeline),
                 "steps": len(timeline.steps),
                 "reading": timeline.share_read if timeline.share_read < 1 else None,
-                "branches": [{"name": showable(name), "steps": count} for name, count in _steps_by_branch(timeline)],
+                "branches": [{"name": showable(name), "steps": count} for name, count in _largest_branches(timeline)],
                 "shadow": _shadow(timeline),
                 "notes": _notes(timeline),
                 "tour": tour_of(timeline) if info.agent == SAMPLE_AGENT else None,
             }
 
-    def costs_of_steps(self, timeline: Timeline) -> dict[int, dict[str, Any]]:
-        """What each request has cost, by the number of its entry; computed anew where the session has grown."""
-        key = timeline.session, timeline.generation, timeline.seq
-        if self._step_costs is None or self._step_costs[0] != key:
+    def cost_of_step(self, timeline: Timeline, step: TimelineStep) -> dict[str, Any] | None:
+        """What the request of a step has cost; None where nobody was billed for it."""
+        if step.request is None:
+            return None
+        cost = self._costs_of(timeline).of(SentStep(step.seq, step.request, step.response))
+        return None if cost is None else _step_cost(cost)
+
+    def _costs_of(self, timeline: Timeline) -> request_figures.RunningCosts:
+        """The costs of a session's requests up to now."""
+        key = timeline.session, timeline.generation
+        known = self._costs.get(key)
+        if known is None or known.timeline is not timeline:
+            if len(self._costs) > _COSTED:
+                self._costs.clear()
             profile_of = lru_cache(partial(profile_for, overrides=self._record.settings.models))
-            costs = request_figures.costs_of(_sent_steps(timeline), profile_of)
-            self._step_costs = key, {seq: _step_cost(cost) for seq, cost in costs.items()}
-        return self._step_costs[1]
+            known = self._costs[key] = _TimelineCosts(timeline, request_figures.RunningCosts(profile_of))
+        return known.catch_up()
 
     def _course(self, timeline: Timeline) -> dict[str, list[Any]]:
         """The use of the window step by step, and what all requests up to each point have cost."""
         course = window_history(timeline)
-        profile_of = lru_cache(partial(profile_for, overrides=self._record.settings.models))
-        return course | cost_history(course["seq"], request_figures.costs_of(_sent_steps(timeline), profile_of))
+        return course | cost_history(course["seq"], self._costs_of(timeline).by_seq())
+
+    def _figures(self, timeline: Timeline) -> dict[str, Any]:
+        totals, notes = timeline.totals, _notes(timeline)
+        return {
+            "results": totals.results,
+            "kept": totals.kept.words,
+            "requests": timeline.requests,
+            "errors": totals.errors,
+            "fork_of": timeline.fork_of,
+            "tokens_whole": totals.whole,
+            "tokens_sent": totals.tool_tokens.total(),
+            "cost": self._cost(timeline),
+            "health": "broken" if timeline.broken else "warning" if notes else "ok",
+            "note": notes[0] if notes else "",
+        }
+
+    def _cost(self, timeline: Timeline) -> dict[str, Any] | None:
+        """The cost of the requests in words, as every other place has it; None where no provider billed them."""
+        cost = self._costs_of(timeline).total
+        if cost is None:
+            return None
+        stated = state_cost(cost)
+        paid, off, saved = stated.amounts
+        words = {"paid": paid, "off": off, "saved": saved, "words": stated.words, "assumes": ASSUMPTION}
+        figures = stated.as_dict
+        return words | {
+            "is_loss": stated.is_loss,
+            "figures": figures,
+            "basis": figures["basis"],
+            "compactions": cost.compactions,
+            "tokens": dict(timeline.totals.billed),
+        }
 
     def _tree(self, timeline: Timeline, info: SessionInfo) -> dict[str, Any]:
         """The session that this one was forked from, those forked from it as far as they are counted, its agents."""
@@ -150,7 +193,7 @@ class Sessions:
         forks = [name for name, figures in counted.items() if figures.get("fork_of") == info.name]
         with timeline.lock:
             origin, main = timeline.fork_of, _main_branch(timeline)
-            agents = [(branch, steps) for branch, steps in _steps_by_branch(timeline) if branch != main]
+            agents = [(branch, steps) for branch, steps in _largest_branches(timeline) if branch != main]
 
         def named(name: str) -> dict[str, Any]:
             return {"name": name, "title": counted.get(name, {}).get("title")}
@@ -166,7 +209,7 @@ class Sessions:
 
     def window_of_step(self, name: str, index: int) -> dict[str, Any]:
         """What fills the window at a step: of its request, or of the newest request before it on any branch."""
-        timeline = self._record.timeline(name)
+        timeline = self._record.timeline(name, until=lambda timeline: len(timeline.steps) > index + 1)
         with timeline.lock:
             if not 0 <= index < len(timeline.steps):
                 raise NotFound(f"Session `{name[:80]}` has no step {index + 1}.")
@@ -184,15 +227,21 @@ class Sessions:
             model, items = step.request.model, self._items_of(timeline, step.request.trace_id)
             profile = profile_for(model, settings.models)
             use = WindowUse(used, whole, "bill" if billed else "estimate", model, profile, items)
-        elif timeline.results:
-            shown = [(kept.result, kept.shown_chars) for kept in timeline.results.values()]
-            items = window_contents.items_of_results(shown)
-            whole = estimate_from_length(sum(kept.facts.chars for kept in timeline.results.values()))
-            profile = profile_for("", settings.models)
-            use = WindowUse(sum(item.tokens for item in items), whole, "results", "", profile, items)
+        elif timeline.totals.results:
+            use = self._use_by_results(timeline)
         else:
             return None
         return window_contents.indicator(use, settings.thresholds)
+
+    def _use_by_results(self, timeline: Timeline) -> WindowUse:
+        """The use of the window where no request is on record, as far as the results tell it."""
+        totals = timeline.totals
+        used = totals.tool_tokens.total()
+        shown = ((kept.result, kept.shown_tokens) for kept in timeline.results.values() if is_of_tool(kept))
+        items = window_contents.largest_results(shown, totals.results, used)
+        parts = window_contents.parts_of_tools(totals.tool_tokens)
+        profile = profile_for("", self._record.settings.models)
+        return WindowUse(used, totals.whole, "results", "", profile, items, parts)
 
     def _items_of(self, timeline: Timeline, trace_id: str) -> list[window_contents.WindowItem]:
         """The items of a request by their tokens, decoded once; empty where the request is damaged."""
@@ -215,44 +264,68 @@ def _result_of_call(timeline: Timeline, call_id: str) -> Result | None:
     return None if kept is None else kept.result
 
 
+class _TimelineCosts:
+    """The costs of a timeline, and how far they are computed."""
+
+    def __init__(self, timeline: Timeline, costs: request_figures.RunningCosts) -> None:
+        self.timeline = timeline
+        self._costs, self._seq = costs, 0
+
+    def catch_up(self) -> request_figures.RunningCosts:
+        """Add the requests that are new, and those that were answered since."""
+        if self._seq < self.timeline.seq:
+            for step in sorted(self.timeline.steps_changed_after(self._seq), key=lambda step: step.seq):
+                if step.request is not None:
+                    self._costs.add(SentStep(step.seq, step.request, step.response))
+            self._seq = self.timeline.seq
+        return self._costs
+
+
 def window_history(timeline: Timeline) -> dict[str, list[Any]]:
     """The use of the window step by step, on the branch with the most steps; thinned without losing a rewrite.
 
     `upto` is the last step that a point stands for: its tokens are those of that step.
     """
-    points = _points_of_requests(timeline) or _points_of_results(timeline)
-    size = -(-len(points) // _POINTS) or 1
-    thinned = [_merge_points(points[at : at + size]) for at in range(0, len(points), size)]
-    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index", "ms")
-    upto = [points[min(at + size, len(points)) - 1][6] for at in range(0, len(points), size)]
-    return {name: [point[number] for point in thinned] for number, name in enumerate(names)} | {"upto": upto}
+    asked = timeline.steps_of_branch(_main_branch(timeline))
+    points = _points_of_requests(asked) if asked else _points_of_results(timeline)
+    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index", "ms", "upto")
+    return {name: [point[number] for point in points] for number, name in enumerate(names)}
 
 
-def cost_history(points: Sequence[int], costs: Mapping[int, request_figures.Cost]) -> dict[str, list[float]]:
+def cost_history(points: Sequence[int], costs: Sequence[tuple[int, request_figures.Cost]]) -> dict[str, list[float]]:
     """The dollars paid up to each point, and those of the same client with `mode: off`; empty where some are unknown.
 
     The last point has the sum of all requests, so that the chart ends where the session's figures are.
     """
-    known = [(seq, cost.dollars, cost.dollars_whole) for seq, cost in sorted(costs.items())]
-    if not known or any(paid is None or whole is None for _, paid, whole in known):
+    if not costs or any(cost.dollars is None or cost.dollars_whole is None for _, cost in costs):
         return {}
-    seqs = [seq for seq, _, _ in known]
+    seqs = [seq for seq, _ in costs]
     ends = [*(bisect_right(seqs, point) for point in points[:-1]), len(seqs)]
-    sums = {name: [0.0, *accumulate(one[at] or 0.0 for one in known)] for name, at in (("paid", 1), ("off", 2))}
-    return {name: [total[end] for end in ends] for name, total in sums.items()}
+    paid = [0.0, *accumulate(cost.dollars or 0.0 for _, cost in costs)]
+    off = [0.0, *accumulate(cost.dollars_whole or 0.0 for _, cost in costs)]
+    return {"paid": [paid[end] for end in ends], "off": [off[end] for end in ends]}
 
 
-def _points_of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
-    main = _main_branch(timeline)
+def _groups(steps: Sequence[TimelineStep]) -> Iterator[Sequence[TimelineStep]]:
+    """The steps that each point of the chart stands for."""
+    size = -(-len(steps) // _POINTS) or 1
+    return (steps[at : at + size] for at in range(0, len(steps), size))
+
+
+def _points_of_requests(asked: Sequence[TimelineStep]) -> list[tuple[Any, ...]]:
+    """A point has the tokens of its last step, the position of a rewrite among its steps, and their longest time."""
     found: list[tuple[Any, ...]] = []
-    for step in timeline.steps:
-        request, response = step.request, step.response
-        if request is not None and request.branch == main:
-            cached = response.cached if response is not None else None
-            rewritten = shapes.rewrite_of(step) is not None
-            tokens = (request.tokens_whole, request.tokens_sent, cached, request.predicted)
-            took = response.total_ms if response is not None else None
-            found.append((step.seq, *tokens, rewritten, step.index, took))
+    for group in _groups(asked):
+        last = group[-1]
+        if last.request is None:
+            continue
+        rewritten = next((step for step in group if shapes.rewrite_of(step) is not None), None)
+        answers = [step.response for step in group if step.response is not None]
+        took = max((answer.total_ms for answer in answers if answer.total_ms is not None), default=None)
+        cached = last.response.cached if last.response is not None else None
+        sent, whole = map(round, request_figures.sizes_of(last.request, last.response))
+        tokens = whole, sent, cached, last.request.predicted
+        found.append((last.seq, *tokens, rewritten is not None, (rewritten or last).index, took, last.index))
     return found
 
 
@@ -260,78 +333,29 @@ def _points_of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
     """The use of the window from results alone: their sum so far, as shown at the end of each step."""
     found: list[tuple[Any, ...]] = []
     whole = sent = 0
-    for step in timeline.steps:
-        for kept in step.results:
-            whole += kept.facts.chars
-            sent += kept.decisions[0].shown_chars if kept.decisions else kept.facts.chars
-        tokens = estimate_from_length(whole), estimate_from_length(sent)
-        found.append((step.seq, *tokens, None, None, False, step.index, None))
+    for group in _groups(timeline.steps):
+        for step in group:
+            for kept in step.results:
+                whole += kept.whole_tokens
+                sent += shown_tokens(kept.decisions[0]) if kept.decisions else kept.whole_tokens
+        last = group[-1]
+        found.append((last.seq, whole, sent, None, None, False, last.index, None, last.index))
     return found
-
-
-def _merge_points(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """One point for several: the last one, with the position of a rewrite among them and the longest time."""
-    rewritten = next((point for point in points if point[5]), None)
-    took = max((point[7] for point in points if point[7] is not None), default=None)
-    return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6], took)
 
 
 def _main_branch(timeline: Timeline) -> str:
     """The branch with the most requests."""
-    counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
-    return max(counts, key=lambda name: counts[name], default="")
+    return max(timeline.branches, key=lambda branch: branch[1], default=("", 0))[0]
 
 
-def _steps_by_branch(timeline: Timeline) -> list[tuple[str, int]]:
-    counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
-    return counts.most_common(50)
+def _largest_branches(timeline: Timeline) -> list[tuple[str, int]]:
+    return sorted(timeline.branches, key=lambda branch: -branch[1])[:_BRANCHES]
 
 
 def _shadow(timeline: Timeline) -> dict[str, int] | None:
     """What the requests in `mode: shadow` had in all, and what they would have had; None where there were none."""
-    asked = (step.request for step in timeline.steps if step.request is not None)
-    found = [(one.tokens_sent, one.would_send) for one in asked if one.would_send is not None]
-    if not found:
-        return None
-    sent, would = (sum(column) for column in zip(*found, strict=True))
-    return {"requests": len(found), "tokens_sent": sent, "would_send": would}
-
-
-def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
-    results = [kept for kept in timeline.results.values() if not kept.result.tool.startswith(OWN_TOOLS)]
-    chars = [(kept.shown_chars, kept.facts.chars) for kept in results]
-    notes = _notes(timeline)
-    return {
-        "results": len(chars),
-        "kept": count_kept(kept.result for kept in results).words,
-        "requests": timeline.requests,
-        "errors": _errors(timeline),
-        "fork_of": timeline.fork_of,
-        "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
-        "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),
-        "cost": _cost(timeline, record.settings),
-        "health": "broken" if timeline.broken else "warning" if notes else "ok",
-        "note": notes[0] if notes else "",
-    }
-
-
-def _cost(timeline: Timeline, settings: Settings) -> dict[str, Any] | None:
-    """The cost of the requests in words, as every other place has it; None where no provider billed them."""
-    sent = _sent_steps(timeline)
-    cost = request_figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
-    if cost is None:
-        return None
-    stated = state_cost(cost)
-    paid, off, saved = stated.amounts
-    words = {"paid": paid, "off": off, "saved": saved, "words": stated.words, "assumes": ASSUMPTION}
-    figures = stated.as_dict
-    return words | {
-        "is_loss": stated.is_loss,
-        "figures": figures,
-        "basis": figures["basis"],
-        "compactions": cost.compactions,
-        "tokens": request_figures.billed_tokens(sent),
-    }
+    requests, sent, would = timeline.totals.shadow
+    return {"requests": requests, "tokens_sent": sent, "would_send": would} if requests else None
 
 
 def _step_cost(cost: request_figures.Cost) -> dict[str, Any]:
@@ -342,16 +366,10 @@ def _step_cost(cost: request_figures.Cost) -> dict[str, Any]:
     return words | {"is_loss": stated.is_loss, "figures": figures, "basis": figures["basis"]}
 
 
-def _errors(timeline: Timeline) -> int:
-    """Results that are errors, and requests that were refused or not answered."""
-    failed = sum(kept.result.is_error for kept in timeline.results.values())
-    return failed + sum(step.outcome in ("refused", NO_ANSWER) for step in _sent_steps(timeline))
-
-
 def _limits(timeline: Timeline) -> list[dict[str, Any]] | None:
     """The newest rate limits that a provider told; None where none did."""
-    told = (step.response.limits for step in reversed(timeline.steps) if step.response and step.response.limits)
-    found = parse_limits(next(told, None))
+    told = timeline.totals.limits
+    found = parse_limits(None if told is None else told.limits)
     return [one._asdict() | {"words": one.words} for one in found] or None
 
 
@@ -381,21 +399,17 @@ _ORDERS: dict[str, Callable[[SessionInfo, dict[str, Any]], Any]] = {
 """What a list can be sorted by; with `last`, which is the store's own order, everything is listed too."""
 
 
-def _sent_steps(timeline: Timeline) -> list[SentStep]:
-    return [SentStep(step.seq, step.request, step.response) for step in timeline.steps if step.request is not None]
-
-
 def _notes(timeline: Timeline) -> list[str]:
     """Sentences about damage, broken answers and foreign cuts in a session."""
     broken = [f"entry {each.seq} is damaged and left out" for each in timeline.broken[:20]]
-    outcomes = Counter(step.response.outcome for step in timeline.steps if step.response is not None)
+    outcomes = timeline.totals.outcomes
     ended = [
         f"{outcomes[outcome]} answer{'s' * (outcomes[outcome] > 1)} {words}"
         for outcome, words in (("incomplete", "broke off"), ("refused", "refused by the provider"))
         if outcomes[outcome]
     ]
-    flagged = sum(bool(kept.result.flags) for kept in timeline.results.values())
-    cut = [f"{flagged} result{'s' * (flagged > 1)} came cut by somebody else"] if flagged else []
+    flagged = timeline.totals.flagged
+    cut = [f"{flagged} result{'s' * (flagged > 1)} had been cut before Keepwhole got it"] if flagged else []
     return broken + ended + cut
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from keepwhole.apps.argument_words import telling_argument
 from keepwhole.apps.inspector.images import media_fields
 from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
-from keepwhole.apps.kept_words import chars_as_sent, shown_tokens
+from keepwhole.apps.kept_words import shown_tokens, tokens_as_sent
+from keepwhole.apps.request_figures import bill_scale, sizes_of
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 from keepwhole.exchange.request_log import NO_ANSWER
@@ -45,10 +46,17 @@ def step(of: TimelineStep) -> dict[str, Any]:
 
 
 def _request_fields(request: Request | None, response: Response | None) -> dict[str, Any]:
-    """The request and its outcome; all values are None where there was no request."""
-    keys = ("branch", "model", "purpose", "policy", "mode", "tokens_whole", "tokens_sent", "predicted")
-    keys += ("would_send", "would_edit")
+    """The request and its outcome; all values are None where there was no request.
+
+    Its tokens are those that were billed where a bill is known, so that they add up with the bill's own parts.
+    """
+    keys = ("branch", "model", "purpose", "policy", "mode", "predicted", "would_edit")
     about = {key: _printable(getattr(request, key, None)) for key in keys}
+    about |= dict.fromkeys(("tokens_whole", "tokens_sent", "would_send"))
+    if request is not None:
+        scale = bill_scale(request, response)
+        about["tokens_sent"], about["tokens_whole"] = map(round, sizes_of(request, response))
+        about["would_send"] = None if request.would_send is None else round(request.would_send * scale)
     timed = {key: getattr(response, key, None) for key in ("first_ms", "total_ms")}
     outcome = None if request is None else NO_ANSWER if response is None else response.outcome
     name = None if request is None else request.trace_id
@@ -102,6 +110,8 @@ def result(kept: TimelineResult) -> dict[str, Any]:
     """One result in a list."""
     own, facts = kept.result, kept.facts
     media = media_fields(own, facts.size, facts.digest)
+    if media is not None:
+        media["tokens"] = kept.whole_tokens
     return {
         "number": kept.number,
         "seq": kept.seq,
@@ -113,7 +123,7 @@ def result(kept: TimelineResult) -> dict[str, Any]:
         "argument": telling_argument(own.arguments),
         "at": own.at,
         "chars": facts.chars,
-        "tokens": estimate_from_length(facts.chars) if media is None else media["tokens"],
+        "tokens": kept.whole_tokens,
         "lines": facts.lines,
         "media": media,
         "is_error": own.is_error,
@@ -160,7 +170,7 @@ def view_fields(decision: Decision) -> dict[str, Any]:
 
 
 def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[str, Any]:
-    saved = 0 if kept is None else _tokens_as_sent(kept) - shown_tokens(decision)
+    saved = 0 if kept is None else _tokens_before(kept, decision) - shown_tokens(decision)
     return {
         "trace_id": decision.trace_id,
         "artifact_id": None if kept is None else kept.result.artifact_id,
@@ -174,12 +184,15 @@ def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[st
     }
 
 
+def _tokens_before(kept: TimelineResult, decision: Decision) -> int:
+    """Tokens of a result as it was shown until a decision: so what its decisions have saved adds up."""
+    at = next((at for at, one in enumerate(kept.decisions) if one is decision), 0)
+    return shown_tokens(kept.decisions[at - 1]) if at else _tokens_as_sent(kept)
+
+
 def _tokens_as_sent(kept: TimelineResult) -> int:
     """Tokens of a result as the client sent it."""
-    media = media_fields(kept.result, kept.facts.size, kept.facts.digest)
-    if media is not None:
-        return media["tokens"]
-    return estimate_from_length(chars_as_sent(kept.facts.chars, kept.decisions))
+    return tokens_as_sent(kept.result, kept.facts, kept.decisions)
 
 
 def _short(arguments: str | None) -> str:

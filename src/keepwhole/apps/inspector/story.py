@@ -68,7 +68,7 @@ class Stories:
 
     def tell(self, name: str, trace_id: str, query: Mapping[str, str]) -> dict[str, Any]:
         """What came in with a request, what the model answered, and which step followed."""
-        timeline = self._record.timeline(name)
+        timeline = self._record.timeline_with_request(name, trace_id)
         found = _find(timeline, trace_id)
         sent, before = self._messages(timeline, found)
         most = shapes.number(query, "chars", _WORDS, 1, _MOST_WORDS)
@@ -87,7 +87,7 @@ class Stories:
 
     def request(self, name: str, trace_id: str, query: Mapping[str, str]) -> dict[str, Any]:
         """A request as messages: what changed since the one before it, and a page of the messages."""
-        timeline = self._record.timeline(name)
+        timeline = self._record.timeline_with_request(name, trace_id)
         found = _find(timeline, trace_id)
         sent, before = self._messages(timeline, found)
         if sent is None:
@@ -118,7 +118,7 @@ class Stories:
 
     def answer(self, name: str, trace_id: str, query: Mapping[str, str]) -> dict[str, Any]:
         """The answer to a request as messages."""
-        timeline = self._record.timeline(name)
+        timeline = self._record.timeline_with_request(name, trace_id)
         found = _find(timeline, trace_id)
         most = shapes.number(query, "chars", _WORDS, 1, _MOST_WORDS)
         with timeline.lock:

@@ -1,7 +1,7 @@
 """A session's record as steps: read once, then only the new entries.
 
 Owns: which results and decisions belong to which request, and how far the record was read. The only bodies that are
-loaded are manifests, and only where a session has several branches: the manifests say which branch shows which result.
+loaded are manifests, and only where a result may be of another request than the next one on record (`shown_results`).
 Must not know: JSON, sockets.
 
 A step is one request with the results that were kept since the request before it. Results that are kept without any
@@ -11,19 +11,24 @@ request (by the library, by hooks, on the command line) form one step for each t
 import threading
 import time
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
+from keepwhole.apps.inspector.shown_results import may_be_of_next, new_in_request
+from keepwhole.apps.inspector.totals import SessionTotals
+from keepwhole.apps.kept_words import shown_tokens, tokens_as_sent
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
-from keepwhole.canonical.manifest import ShownPiece, decode_manifest
+from keepwhole.collector import without_collection
 from keepwhole.conversation.client_compaction import TOOL as COSTS
-from keepwhole.errors import Damaged, StoreError
+from keepwhole.errors import Damaged
 from keepwhole.exchange.outgoing_request import TOOL as ROUND
 from keepwhole.record.fork_note import TOOL as FORK
 from keepwhole.record.fork_note import origin_in
 from keepwhole.record.words_note import SaidWords, read_words
 from keepwhole.store.follower import RecordFollower
-from keepwhole.store.protocol import Store, body_of, entry_of
+from keepwhole.store.protocol import Store, entry_of
 
 _TOGETHER = 600_000
 """Milliseconds before a session's first request in which results belong to it; older ones stay separate steps."""
@@ -59,6 +64,16 @@ class TimelineResult:
     def shown_chars(self) -> int:
         """Characters of the result that are shown now."""
         return self.decisions[-1].shown_chars if self.decisions else self.facts.chars
+
+    @property
+    def whole_tokens(self) -> int:
+        """Tokens of the result as it is kept, about."""
+        return tokens_as_sent(self.result, self.facts, ())
+
+    @property
+    def shown_tokens(self) -> int:
+        """Tokens of the result as it is shown now, about."""
+        return shown_tokens(self.decisions[-1]) if self.decisions else self.whole_tokens
 
     @property
     def is_cut(self) -> bool:
@@ -116,12 +131,14 @@ class Timeline:
         self._asked: dict[str, list[TimelineStep]] = {}
         """The steps of each branch that have a request, in order."""
         self._requests: dict[int, Request] = {}
+        self._changed: dict[TimelineStep, None] = {}
+        """The steps, the one that changed last at the end."""
+        self.totals = SessionTotals()
         self._rounds = 0
         self.fork_of: str | None = None
         """The session that this one goes on from."""
         self.said_last: list[tuple[int, SaidWords]] = []
         """Words behind the last result."""
-        self._branches: set[str] = set()
         self._passed: dict[str, int] = {}
         """For each result that waits: how many requests did not show it."""
 
@@ -135,14 +152,31 @@ class Timeline:
         """The number of recorded requests."""
         return len(self._by_request)
 
-    def catch_up(self, seconds: float | None = None) -> "Timeline":
-        """Read the new entries, all of them or for about so long; start again where the session was purged.
+    @property
+    def branches(self) -> list[tuple[str, int]]:
+        """The names of all branches and the numbers of their requests, in the order in which they began."""
+        return [(branch, len(steps)) for branch, steps in self._asked.items()]
+
+    def steps_of_branch(self, branch: str) -> Sequence[TimelineStep]:
+        """The steps of a branch that have a request, in order."""
+        return self._asked.get(branch, [])
+
+    @property
+    def first_request(self) -> Request | None:
+        """The first request of the session."""
+        return next(iter(self._requests.values()), None)
+
+    def catch_up(self, seconds: float | None = None, until: "Callable[[Timeline], bool] | None" = None) -> "Timeline":
+        """Read the new entries: all of them, or for about so long, or until the timeline has what is asked for.
 
         The lock is released between two pieces, so that whoever shows what is known need not wait for the rest.
         """
-        until = None if seconds is None else time.monotonic() + seconds
-        while self._read_piece() and (until is None or time.monotonic() < until):
-            pass
+        end = None if seconds is None else time.monotonic() + seconds
+        if until is not None and self.share_read < 1 and until(self):
+            return self
+        while self._read_piece():
+            if (end is not None and time.monotonic() >= end) or (until is not None and until(self)):
+                break
         return self
 
     @property
@@ -152,7 +186,7 @@ class Timeline:
 
     def _read_piece(self) -> bool:
         """Read a piece of the new entries; return whether there are more."""
-        with self.lock:
+        with self.lock, without_collection():
             if not self._following.look():
                 self.generation += 1
                 self._clear()
@@ -194,7 +228,17 @@ class Timeline:
 
     def steps_changed_after(self, seq: int) -> list[TimelineStep]:
         """The steps that changed after an entry, in the order of their changes."""
-        return sorted((step for step in self.steps if step.last > seq), key=lambda step: step.last)
+        return [*takewhile(lambda step: step.last > seq, reversed(self._changed))][::-1]
+
+    def results_after(self, seq: int) -> list[TimelineResult]:
+        """The results that were kept after an entry."""
+        return [*takewhile(lambda kept: kept.seq > seq, reversed(self.results.values()))][::-1]
+
+    def _change(self, step: TimelineStep, seq: int) -> None:
+        """Note that an entry changed a step."""
+        step.last = seq
+        self._changed.pop(step, None)
+        self._changed[step] = None
 
     def _add(self, entry: Entry) -> None:
         header = entry.header
@@ -207,7 +251,9 @@ class Timeline:
         else:
             step = self._by_request.get(header.trace_id)
             if step is not None:
-                step.response, step.last = header, entry.seq
+                self.totals.add_response(step, header)
+                step.response = header
+                self._change(step, entry.seq)
 
     def _add_result(self, entry: Entry, result: Result) -> None:
         if self._take_note(entry.seq, result):
@@ -220,7 +266,9 @@ class Timeline:
         step.results.append(kept)
         step.said += self.said_last
         self.said_last = []
-        kept.step, step.last = step, entry.seq
+        kept.step = step
+        self._change(step, entry.seq)
+        self.totals.add_result(kept)
 
     def _take_note(self, seq: int, result: Result) -> bool:
         """Take in what Keepwhole itself has recorded, which is no result of a tool; return whether it was that."""
@@ -235,39 +283,56 @@ class Timeline:
     def _add_decision(self, seq: int, decision: Decision) -> None:
         kept = self.results.get(decision.trace_id)
         if kept is not None:
+            self.totals.change_view(kept, decision)
             kept.decisions.append(decision)
             kept.decided.append(seq)
         home = kept.step if kept is not None else None
         step = self._open_step(seq, None) if self._by_request or home is None else home
         step.decisions.append((kept, decision))
-        step.last = seq
-        if home is not None:
-            home.last = seq  # its result is shown differently from now on
+        if home is not None and home is not step:
+            self._change(home, seq)  # its result is shown differently from now on
+        self._change(step, seq)
 
     def _add_request(self, seq: int, request: Request) -> None:
         step = self._open_step(seq, None) if self._by_request else self._first_step(seq, request.at)
-        step.request, step.seq, step.last = request, seq, seq
+        step.request, step.seq = request, seq
+        self._change(step, seq)
         step.base = self._requests.get(request.base) if request.base is not None else None
         step.rounds, self._rounds = self._rounds, 0
         self._by_request[request.trace_id] = step
         self._requests[seq] = request
         self._asked.setdefault(request.branch, []).append(step)
-        self._branches.add(request.branch)
-        if len(self._branches) > 1 and step.results:
+        self.totals.add_request(step)
+        if step.results and (
+            len(self._asked) > 1 or may_be_of_next([kept.result for kept in step.results], request.at)
+        ):
             self._move_results_of_others(step)
 
     def _move_results_of_others(self, step: TimelineStep) -> None:
-        """Move the results that this request does not show to a new step: they belong to another branch."""
-        shown = self._results_shown_by(step.seq)
-        others = [kept for kept in step.results if kept.result.trace_id not in shown and self._is_waiting(kept)]
-        if not shown or not others:
+        """Move the results that this request does not show to a new step: they belong to another branch, or to the
+        next request."""
+        new = new_in_request(self._store, self.session, step.seq)
+        if new is None:
+            return
+        others = [kept for kept in step.results if not new.shows(kept.result, kept.facts) and self._is_waiting(kept)]
+        is_alone = len(self._asked) == 1
+        if not others or (is_alone and len(others) == len(step.results)):  # nothing else tells whose they are
             return
         waiting = self._new_step(step.seq)
         names = {kept.result.trace_id for kept in others}
+        own = {kept.result.trace_id for kept in step.results} - names
+        begun = min(kept.result.at for kept in others) if is_alone else None
+
+        def moves(decision: Decision) -> bool:
+            """Whether a decision came with these results: a request's batch is decided with its own results."""
+            if decision.trace_id in names or decision.trace_id in own or begun is None:
+                return decision.trace_id in names
+            return decision.at >= begun
+
         waiting.results = others
-        waiting.decisions = [pair for pair in step.decisions if pair[1].trace_id in names]
+        waiting.decisions = [pair for pair in step.decisions if moves(pair[1])]
         step.results = [kept for kept in step.results if kept.result.trace_id not in names]
-        step.decisions = [pair for pair in step.decisions if pair[1].trace_id not in names]
+        step.decisions = [pair for pair in step.decisions if not moves(pair[1])]
         for kept in others:
             kept.step = waiting
 
@@ -276,18 +341,6 @@ class Timeline:
         name = kept.result.trace_id
         self._passed[name] = self._passed.get(name, 0) + 1
         return self._passed[name] <= _PATIENCE
-
-    def _results_shown_by(self, seq: int) -> set[str]:
-        """The results that a request shows and its base does not; none where the manifest cannot be read."""
-        try:
-            row = self._store.entry(self.session, seq)
-            if row is None:
-                return set()
-            with self._store.open(body_of(row)) as reader:
-                pieces = decode_manifest(reader.read())
-        except StoreError:
-            return set()
-        return {piece.trace_id for piece in pieces if isinstance(piece, ShownPiece)}
 
     def _open_step(self, seq: int, turn: int | None) -> TimelineStep:
         """The step to which a new entry belongs; a new one where the last step is complete."""
@@ -302,7 +355,9 @@ class Timeline:
         """The step of a session's first request, with the results that were kept just before it."""
         own: list[TimelineStep] = []
         while self.steps and self.steps[-1].at >= at - _TOGETHER:
-            own.insert(0, self.steps.pop())
+            own.append(self.steps.pop())
+            self._changed.pop(own[-1], None)
+        own.reverse()
         step = self._new_step(seq)
         for each in own:
             step.results += each.results
@@ -314,4 +369,5 @@ class Timeline:
     def _new_step(self, seq: int) -> TimelineStep:
         step = TimelineStep(len(self.steps), seq)
         self.steps.append(step)
+        self._changed[step] = None
         return step

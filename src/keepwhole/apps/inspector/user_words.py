@@ -32,7 +32,7 @@ class UserWords:
     def title(self, timeline: Timeline) -> str | None:
         """The user's first words in a session; None where there are none."""
         with timeline.lock:
-            asked = next((step.request for step in timeline.steps if step.request is not None), None)
+            asked = timeline.first_request
             said = [pair for step in timeline.steps[:3] for pair in step.said] + timeline.said_last[:9]
         if asked is not None:
             return self._of_request(timeline, asked, title_of_request)
@@ -41,8 +41,7 @@ class UserWords:
     def title_of_branch(self, timeline: Timeline, branch: str) -> str | None:
         """The first words that a sub-agent was given."""
         with timeline.lock:
-            steps = (step.request for step in timeline.steps)
-            asked = next((one for one in steps if one is not None and one.branch == branch), None)
+            asked = next((step.request for step in timeline.steps_of_branch(branch)), None)
         return None if asked is None else self._of_request(timeline, asked, title_of_request)
 
     def of_steps(self, timeline: Timeline, steps: Sequence[TimelineStep]) -> list[list[dict[str, Any]]]:

@@ -196,7 +196,7 @@ def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:
         raise UsageError(f"There is no policy `{policy}`. Keepwhole has {', '.join(BUILT_IN)}.")
     given: object = {} if asked.get("settings") is None else asked["settings"]
     if not isinstance(given, dict):
-        raise UsageError("`settings` holds keys and values, such as `auto.worth: 8000`.")
+        raise UsageError("`settings` is a map of keys and values, such as `auto.worth: 8000`.")
     start = now.auto if preset == now.preset else PRESETS[preset]
     auto, truncation = start, now.truncation
     for key, value in cast("dict[str, Any]", given).items():
@@ -216,7 +216,7 @@ def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:
 def _with_value(auto: AutoSettings, path: str, value: object) -> AutoSettings:
     name, _, member = path.partition(".")
     if name not in AutoSettings.fields or isinstance(getattr(auto, name), Mapping) != bool(member):
-        raise UsageError(f"`auto.{path}` is no setting of one value.")
+        raise UsageError(f"`auto.{path}` is not a setting with one value.")
     choices = _CHOICES.get(f"auto.{name}")
     if choices is not None:
         if value not in choices:

@@ -89,7 +89,7 @@ _CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...
         "policies",
         "Policies",
         "Policy by policy",
-        "Sending everything is 100%. Below a share stands its 95% interval.",
+        "Sending everything is 100%. Below each share is its 95% interval.",
         table,
     ),
     (

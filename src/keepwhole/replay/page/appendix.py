@@ -85,7 +85,7 @@ def method(_report: Part) -> Markup:
         tag(
             "p",
             tag("strong", "No model was run."),
-            " The figures compare policies and bound the harm that they could have done; they are no success rates. "
+            " The figures compare policies and bound the harm that they could have done; they are not success rates. "
             "What a model understood without quoting it is not seen.",
         ),
         tag("dl", pairs, class_="definitions"),

@@ -95,7 +95,7 @@ COLUMNS = (
     Column("Over window", "Share of runs with a request larger than the window.", *_number_column("overflow", share)),
     Column(
         "Rewrites",
-        "Requests that changed something already sent, so that the cache began anew.",
+        "Requests that changed something already sent, so that the cache had to be written again.",
         *_number_column("rewrites", count),
     ),
 )

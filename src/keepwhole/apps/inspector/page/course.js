@@ -16,7 +16,7 @@ const tokensTop = (course, size) => {
 };
 const MODES = {
   tokens: { label: "Tokens", top: tokensTop, lines: [["whole", "everything"], ["sent", "sent"]], words: count, unit: short },
-  cost: { label: "Cost", top: (course) => most(course.off, course.paid) * 1.06, lines: [["off", "would have paid"], ["paid", "paid"]], words: money, unit: money, has: (course) => known(course.paid).length > 1 },
+  cost: { label: "Cost", top: (course) => most(course.off, course.paid) * 1.06, lines: [["off", "with mode: off"], ["paid", "as sent"]], words: money, unit: money, has: (course) => known(course.paid).length > 1 },
   time: { label: "Time", top: (course) => most(course.ms) * 1.06, lines: [["ms", "until the last byte"]], words: seconds, unit: seconds, which: "the longest", has: (course) => known(course.ms).length > 1 },
 };
 const LOOKS = { whole: "whole", off: "whole", sent: "sent", paid: "sent", ms: "sent" };
@@ -93,7 +93,7 @@ export default ({ course, steps, size, step, go }) => {
         <${Lines} course=${course} place=${place} size=${size} mode=${mode} />
         <line class=${over === null ? "here" : "here over"} x1=${x} x2=${x} y1="0" y2=${HEIGHT} />
       </svg>
-      <span class="most">${mode.unit(mode === MODES.tokens && size && size <= place.top ? Math.min(place.top / 1.06, size * ROOM) : place.top / 1.06)}</span>
+      <span class="most">${mode.unit(highest > place.top ? place.top : place.top / 1.06)}</span>
       ${highest > place.top && html`<span class="beyond" title="Everything in full: more than the window holds, so it could not have been sent">▲ ${short(highest)}</span>`}
     </div>
     <figcaption><span class="keys">${mode.lines.map(([key, label]) => html`<i key=${key} class=${LOOKS[key]}></i>${label} `)}${mode === MODES.tokens && course.cached?.some(Boolean) && html`<i class="cached"></i>cached `}<i class="rewrite"></i>prefix rewritten</span>

@@ -4,7 +4,7 @@ import { path, post } from "./api.js";
 import { Broken, Skeleton, Words, bytes, count, many, oneLine, share, useAnswer, visible } from "./parts.js";
 
 const MOST = 200;
-const STATES = { ok: "fine", warning: "look at it", bad: "broken" };
+const STATES = { ok: "fine", warning: "note", bad: "broken" };
 const LOOKS = { ok: "ok", warning: "warning", bad: "broken" };
 
 // Counters may be nested; each leaf gets a line.
@@ -30,9 +30,16 @@ const Verify = ({ sessions }) => {
 
 const Doctor = ({ findings }) => html`<section><h2>Doctor</h2><ul class="doctor">${findings.map((one, at) => html`<li key=${at}><span class=${`health ${LOOKS[one.state] ?? ""}`}>${STATES[one.state] ?? oneLine(one.state)}</span><b>${oneLine(one.name)}</b><span><${Words} text=${one.words} /></span></li>`)}</ul></section>`;
 
+// Counters by the names that they have for programs, as people say them.
+const NAMES = {
+  results_total: "Results kept", truncations_total: "Decisions about how a result is shown", truncated_results_total: "Results shown cut or replaced, now or earlier",
+  chars_in_total: "Characters of all results", chars_out_total: "Characters of them that are shown now", bytes_kept_total: "Bytes of all results",
+  canonical_writes_with_truncation_marker: "Results that had been cut before Keepwhole got them", imitated_arguments_total: "Calls in which a model wrote the words for cut arguments itself",
+  truncation_rate: "Share of results shown cut or replaced", tool_refetch_rate: "Share of calls repeated while the result was hidden",
+};
 const Counters = ({ counters }) => {
   const all = flat(counters).slice(0, MOST);
-  return html`<section><h2>Counters</h2>${all.length ? html`<table class="counters"><tbody>${all.map(([name, value]) => html`<tr key=${name}><th scope="row">${oneLine(name).replaceAll("_", " ")}</th><td>${typeof value === "number" ? (name.endsWith("_rate") ? share(value) : count(value)) : oneLine(value)}</td></tr>`)}</tbody></table>` : html`<p class="quiet">Nothing counted yet.</p>`}</section>`;
+  return html`<section><h2>Counters</h2>${all.length ? html`<table class="counters"><tbody>${all.map(([name, value]) => html`<tr key=${name}><th scope="row" title=${oneLine(name)}>${NAMES[name] ?? oneLine(name).replaceAll("_", " ")}</th><td>${typeof value === "number" ? (name.endsWith("_rate") ? share(value) : count(value)) : oneLine(value)}</td></tr>`)}</tbody></table>` : html`<p class="quiet">Nothing counted yet.</p>`}</section>`;
 };
 
 export default () => {

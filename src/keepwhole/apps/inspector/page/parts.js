@@ -19,11 +19,11 @@ export const bytes = (value) => {
   while (amount >= 1023.95 && unit < 3) [amount, unit] = [amount / 1024, unit + 1];
   return `${amount.toFixed(1)} ${["KB", "MB", "GB", "TB"][unit]}`;
 };
-export const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(value < 0.1 && value > 0 ? 1 : 0)} %`);
+export const share = (value) => (value === null || value === undefined ? "–" : value > 0 && value < 0.0005 ? "< 0.1 %" : `${(value * 100).toFixed(value < 0.1 && value > 0 ? 1 : 0)} %`);
 // Beside the word "Lost" a loss has no sign.
 export const changed = (cost) => (cost.is_loss ? oneLine(cost.saved).replace("−", "") : oneLine(cost.saved));
 // With a plan nobody is billed by the token.
-export const listed = (cost) => (cost.basis === "list price" ? " at list price" : "");
+export const priced = (cost) => (cost.basis === "list price" ? ["At list price", "Would have been"] : ["Paid", "Would have paid"]);
 export const many = (value, one) => `${count(value)} ${one}${value === 1 ? "" : "s"}`;
 export const money = (value) => (value === null || value === undefined ? "–" : `$${value.toFixed(Math.abs(value) < 1 ? 3 : 2)}`);
 // Tokens less, or more, than the whole.

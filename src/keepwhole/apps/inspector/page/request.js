@@ -10,6 +10,7 @@ const OPEN = 12;
 const WHOLE = 262_144;
 const TABS = [["messages", "Messages"], ["json", "JSON"], ["bytes", "As it was sent"]];
 
+const range = (run) => `${count(run.from + 1)}${run.count > 1 ? ` to ${count(run.from + run.count)}` : ""}`;
 // Messages in a row with the same state. Those that are as before stay folded; the rest is open as far as it is short.
 const Run = ({ address, name, run, opened, title }) => {
   const [open, setOpen] = useState(opened);
@@ -23,12 +24,12 @@ const Run = ({ address, name, run, opened, title }) => {
   useEffect(() => { if (open && !known.length) load(); }, [open]);
   const whole = (index) => ask(index, 1, WHOLE).then((answer) => setKnown((old) => old.map((each) => (each.index === index ? answer.messages[0] : each))), setError);
   const more = run.count - known.length;
-  return html`<li class=${`run ${run.state}`}>${run.state === "same" && isSaved ? html`<p class="fold">${many(run.count, "message")} as before <small>${count(run.from + 1)} to ${count(run.from + run.count)}</small></p>` : run.state === "same" && html`<button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "▾" : "▸"} ${title ?? `${many(run.count, "message")} as before`} <small>${count(run.from + 1)}${run.count > 1 ? ` to ${count(run.from + run.count)}` : ""}</small></button>`}
+  return html`<li class=${`run ${run.state}`}>${run.state === "same" && isSaved ? html`<p class="fold">${many(run.count, "message")} as before <small>${range(run)}</small></p>` : run.state === "same" && html`<button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "▾" : "▸"} ${title ?? `${many(run.count, "message")} as before`} <small>${range(run)}</small></button>`}
     ${error && html`<p class="note bad">${error.message}</p>`}
     ${open && html`<ol>${known.map((each) => html`<${Message} key=${each.index} name=${name} message=${each} whole=${() => whole(each.index)} numbered />`)}</ol>`}
     ${open && !known.length && !error && html`<${Skeleton} rows=${3} />`}
     ${open && more > 0 && known.length > 0 && html`<p><button type="button" class="small" onClick=${load}>${many(Math.min(more, RUN), "more message")}</button></p>`}
-    ${!open && run.state !== "same" && html`<button type="button" class="fold" onClick=${() => setOpen(true)}>▸ ${many(run.count, `${run.state} message`)} <small>${count(run.from + 1)} to ${count(run.from + run.count)}</small></button>`}</li>`;
+    ${!open && run.state !== "same" && html`<button type="button" class="fold" onClick=${() => setOpen(true)}>▸ ${many(run.count, `${run.state} message`)} <small>${range(run)}</small></button>`}</li>`;
 };
 
 const counted = (runs, state) => runs.filter((each) => each.state === state).reduce((sum, each) => sum + each.count, 0);

@@ -1,7 +1,7 @@
 // One result: all its lines without loading it, what the model saw of it, and the calls that fetch it.
 import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { get, isSaved, path, saved } from "./api.js";
-import { Broken, Call, Copy, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAddress, useAnswer, visible } from "./parts.js";
+import { Broken, Call, Copy, Difference, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAddress, useAnswer, visible } from "./parts.js";
 import { Lines } from "./lines.js";
 import { Arguments, Media, Segments } from "./pair.js";
 
@@ -60,7 +60,7 @@ const About = ({ result, decisions }) => {
   if (result.flags?.includes("client_cut")) facts.push(["Kept as", "the client had cut it"]);
   if (result.exit_code !== null && result.exit_code !== undefined) facts.push(["Exit code", result.exit_code]);
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
-    ${decisions?.length ? html`<p class="quiet">${decisions.slice(0, 6).map((each, at) => html`<span key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)}${each.saved > 0 ? `, ${short(each.saved)} tokens saved` : ""} · ${day(each.at)} ${each.why ? html`<small>${visible(each.why)}</small>` : ""}</span>`)}</p>` : ""}`;
+    ${decisions?.length ? html`<ul class="decided quiet">${decisions.slice(-6).map((each, at) => html`<li key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)} · ${day(each.at)}${each.saved ? html` · ≈ <${Difference} tokens=${-each.saved} unit=" tokens" />` : ""} ${each.why ? html`<small>${visible(each.why)}</small>` : ""}</li>`)}</ul>` : ""}`;
 };
 
 // A name may hold anything; what is copied must not do anything else when it is pasted.

@@ -1,7 +1,7 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
 import { PAGE, get, isSaved, pageOf, path, saved } from "./api.js";
-import { Broken, Difference, Empty, Skeleton, bytes, changed, clock, count, listed, many, oneLine, say, share, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
+import { Broken, Difference, Empty, Skeleton, bytes, changed, clock, count, priced, many, oneLine, say, share, short, still, subject, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const AFTER_ROWS = 40;
 const ROW = 56;
@@ -66,6 +66,7 @@ const useNews = (session, steps, start) => {
 
 const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool))];
 const change = (step) => (step.tokens_sent ?? 0) - (step.tokens_whole ?? 0);
+const weighed = (step) => (step.tokens_sent === null || step.tokens_sent === undefined ? undefined : `${count(step.tokens_sent)} tokens sent${step.usage ? ", as billed" : ", estimated"}${change(step) ? `, of ≈ ${count(step.tokens_whole)} that the client meant to send` : ""}`);
 const PURPOSES = { turn: "no tool result", round: "recall", compaction: "compaction" };
 const brief = (text) => (/^[~.]?\/\S+$/.test(text) && text.length > 34 ? `…/${text.split("/").slice(-2).join("/")}` : text);
 // What tells steps apart: the argument that matters of their first result, or what was said.
@@ -87,7 +88,7 @@ const Row = still(({ step, index, chosen }) => {
     <span class="badges">${errors ? html`<b class="badge bad">${errors > 1 ? `${errors} errors` : "error"}</b>` : ""}${failed(step) ? html`<b class="badge bad">${oneLine(step.outcome)}</b>` : ""}${step.rewritten ? html`<b class="badge turn">rewritten</b>` : ""}</span>
     <span class="when"><code title=${oneLine(about(step)).slice(0, 400)}>${oneLine(brief(about(step))).slice(0, 120)}</code>${step.branch && step.branch !== "main" ? html` <small>${oneLine(step.branch)}</small>` : ""}</span>
     <time class="at">${clock(step.at).slice(0, 5)}</time>
-    <span class="amount">${step.tokens_sent === null ? "" : short(step.tokens_sent)}${change(step) ? html` <${Difference} tokens=${change(step)} />` : ""}</span>
+    <span class="amount" title=${weighed(step)}>${step.tokens_sent === null ? "" : short(step.tokens_sent)}${change(step) ? html` <${Difference} tokens=${change(step)} />` : ""}</span>
   </div>`;
 });
 
@@ -135,12 +136,12 @@ const some = (value, words) => (value ? words(value) : null);
 const Facts = still(({ summary }) => {
   const { cost, shadow, limits } = summary;
   const facts = [
-    ["Model", oneLine(summary.model || "")], ["Results", summary.kept ?? count(summary.results)], ["Requests", some(summary.requests, count)], ["Errors", some(summary.errors, (value) => html`<span class="loss">${count(value)}</span>`)], ["On disk", bytes(summary.stored)],
-    ["Tokens kept", short(summary.tokens_whole), "Of all results, as the tools returned them"], ["Tokens shown", short(summary.tokens_sent), "Of the same results, as the model sees them now"],
+    ["Model", oneLine(summary.model || "")], ["Kept", summary.kept ?? count(summary.results)], ["Requests", some(summary.requests, count)], ["Errors", some(summary.errors, (value) => html`<span class="loss">${count(value)}</span>`)], ["On disk", bytes(summary.stored), "With requests and answers"],
+    ["Tokens kept", short(summary.tokens_whole), "Of all results, as the tools returned them; estimated from their length"], ["Tokens shown", short(summary.tokens_sent), "Of the same results, as the model sees them now; estimated from their length"],
   ];
-  if (cost) facts.push(["Paid", `${cost.paid}${listed(cost)}`], ["Would have paid", `${cost.off}${listed(cost)}`, cost.assumes], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}, ${cost.words}</span>`, cost.assumes]);
+  if (cost) facts.push([priced(cost)[0], cost.paid], [priced(cost)[1], cost.off, cost.assumes], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}, ${cost.words}</span>`, cost.assumes]);
   if (shadow) facts.push(["Sent in shadow mode", short(shadow.tokens_sent), "Tokens of all requests in mode: shadow"], ["With mode: on", short(shadow.would_send)]);
-  for (const each of limits ?? []) facts.push([oneLine(each.name), oneLine(each.words)]);
+  for (const each of limits ?? []) facts.push([`Limit of ${oneLine(each.name)}`, oneLine(each.words).replace(`${oneLine(each.name)}: `, "")]);
   return html`<dl class="facts">${known(facts).map(([term, value, why]) => html`<div key=${term} title=${why}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 });
 
@@ -181,7 +182,10 @@ const Session = ({ route, session, summary }) => {
   const [chosen, setChosen] = useState(Math.min(route.step ?? summary.tour?.[0]?.index ?? total - 1, total - 1));
   const seen = useRef(total);
   const remember = useAddress();
+  const reading = Boolean(summary.reading);
+  const wanted = useRef(null); // a step that is not read yet
   const choose = (index, where) => {
+    wanted.current = null;
     const next = Math.min(Math.max(index, 0), total - 1);
     setChosen(next);
     remember(to.step(name, next));
@@ -190,6 +194,7 @@ const Session = ({ route, session, summary }) => {
   const step = steps.known.get(chosen);
   const there = Boolean(step);
   useEffect(() => { if (there) { session.looked.step = chosen; session.looked.tell(chosen); } }, [chosen, there, total]);
+  useEffect(() => { if (wanted.current !== null && (wanted.current < total || !reading)) choose(wanted.current, "middle"); }, [total, reading]);
   useEffect(() => { if (chosen >= total) choose(total - 1); seen.current = Math.min(seen.current, total); }, [total]);
   // The rows come first; what a step is drawn with can wait for them.
   // After the rows are there to be seen: what is first on the screen is first on the wire.
@@ -198,27 +203,37 @@ const Session = ({ route, session, summary }) => {
     const wait = setTimeout(() => Promise.all([import("./step.js"), import("./course.js")]).then(([one, two]) => setLater({ ...one, Course: two.default })), AFTER_ROWS);
     return () => clearTimeout(wait);
   }, [Boolean(step)]);
-  useEffect(() => { if (route.step !== undefined && route.step !== chosen) choose(route.step); if (route.step === undefined) setOpened(false); }, [route]);
-  // At the end one stays at the end; anywhere else nothing moves.
+  useEffect(() => {
+    if (reading && route.step >= total) wanted.current = route.step;
+    else if (route.step !== undefined && route.step !== chosen) choose(route.step);
+    if (route.step === undefined) setOpened(false);
+  }, [route]);
+  // At the end one stays at the end, once it is known where that is; anywhere else nothing moves.
   const following = useRef(true);
+  const unread = useRef(reading);
   useLayoutEffect(() => {
-    if (total > seen.current && following.current && chosen === seen.current - 1) { seen.current = total; choose(total - 1); }
+    if (reading) { unread.current = true; return; }
+    const old = unread.current; // what was read just now is not new
+    unread.current = false;
+    if (wanted.current !== null) seen.current = total; // it goes there next
+    else if (total > seen.current && following.current && chosen === seen.current - 1) { seen.current = total; choose(total - 1); }
+    else if (old) { seen.current = total; steps.draw(); }
     else if (total > seen.current) say(`${many(total - seen.current, "new step")}`);
-  }, [total]);
+  }, [total, reading]);
   useEffect(() => {
     const watch = () => { following.current = atEnd(box.current); if (following.current && seen.current !== total) { seen.current = total; steps.draw(); } };
     box.current.addEventListener("scroll", watch, { passive: true });
-    watch();
+    if (!reading) watch();
     const one = box.current;
     return () => one.removeEventListener("scroll", watch);
-  }, [total]);
+  }, [total, reading]);
   useKeys((key) => {
     const move = { j: chosen + 1, ArrowDown: chosen + 1, k: chosen - 1, ArrowUp: chosen - 1, Home: 0, End: total - 1 }[key];
     if (move !== undefined) return choose(move) ?? true;
     if (key === "Enter" && document.activeElement === box.current) { setOpened(true); detail.current?.focus(); return true; }
     return false;
   });
-  const fresh = total - seen.current;
+  const fresh = reading ? 0 : total - seen.current;
   return html`<div class=${opened ? "session opened" : "session"}>
     <div class="above"><${Heading} name=${name} summary=${summary} total=${total} tour=${summary.tour && html`<${Tour} stops=${summary.tour} chosen=${chosen} go=${(index) => { choose(index, "middle"); setOpened(true); }} />`} /><${Facts} summary=${summary} />
       ${summary.reading && html`<p class="note" role="status">Reading the record: ${share(summary.reading)} <progress max="1" value=${summary.reading} aria-label="Read"></progress></p>`}

@@ -16,7 +16,7 @@ const Row = ({ one }) => html`<tr class=${one.depth ? "fork" : ""}>
   <th scope="row"><a href=${to.session(one.name)}>${oneLine(one.title || one.name)}</a><small>${one.depth ? "fork · " : ""}${about(one)}</small><${Health} one=${one} /></th>
   <td data-label="Last">${day(one.last_at ?? one.created_at)}</td>
   <td data-label="Requests">${one.requests ? count(one.requests) : ""}</td>
-  <td data-label="Results">${one.results === null ? "" : count(one.results)}<small class="sum">${bytes(one.stored)}</small></td>
+  <td data-label="Results">${one.results === null ? "" : count(one.results)}<small class="sum" title="With requests and answers">${bytes(one.stored)} on disk</small></td>
   <td data-label="Tokens kept">${one.tokens_whole === null ? "" : html`${short(one.tokens_whole)}<small class="sum">${short(one.tokens_sent)} shown</small>`}</td>
   <td data-label="Errors">${one.errors ? html`<span class="loss">${count(one.errors)}</span>` : ""}</td>
   <td data-label="Paid" class="cost" title=${one.cost?.assumes}><${Paid} cost=${one.cost} /></td>
@@ -76,7 +76,7 @@ export default () => {
   // A long list is counted a piece at a time; what is not counted yet is asked for again.
   const counting = answer?.sessions.some((one) => one.results === null);
   useEffect(() => {
-    const timer = counting && setTimeout(again, 1500);
+    const timer = counting && setTimeout(again, 400);
     return () => clearTimeout(timer);
   }, [answer]);
   const none = answer && !answer.sessions.length;

@@ -2,7 +2,7 @@
 // Fetched once the rows of the timeline are there.
 import { html, useState } from "./vendor/preact.js";
 import { isSaved, path, post } from "./api.js";
-import { Bar, Broken, Difference, Skeleton, bytes, changed, clock, count, listed, many, oneLine, say, share, short, still, subject, to, useAnswer, visible } from "./parts.js";
+import { Bar, Broken, Difference, Skeleton, bytes, changed, clock, count, priced, many, oneLine, say, share, short, still, subject, to, useAnswer, visible } from "./parts.js";
 import { Pair } from "./pair.js";
 import { Message, Part } from "./words.js";
 
@@ -13,8 +13,8 @@ const MOST_RESULTS = 30;
 
 const about = (each) => each.argument ?? subject(each.arguments);
 const change = (result) => (result.shown ? result.shown.tokens - result.tokens : 0);
-const undone = (answer) => (answer.changed === false ? "It was shown whole already."
-  : `Shown whole again from the next request: +${count(answer.tokens)} tokens${answer.reread ? `, and ${count(answer.reread)} behind it are read anew` : ""}${answer.cost ? ` (${oneLine(answer.cost)})` : ""}.`);
+const undone = (answer) => (answer.changed === false ? "It was shown in full already."
+  : `Shown in full again from the next request: +${count(answer.tokens)} tokens${answer.reread ? `, and ${count(answer.reread)} behind it are read anew` : ""}${answer.cost ? ` (${oneLine(answer.cost)})` : ""}.`);
 const Change = ({ name, result }) => {
   const [said, setSaid] = useState("");
   const [pinned, setPinned] = useState(result.pinned);
@@ -35,8 +35,8 @@ const Change = ({ name, result }) => {
 
 // How a result is shown now. Where that was decided after this step, both are said.
 const Rule = ({ result, then, later }) => {
-  if (!result.shown) return html`<span class="quiet">whole · ${short(result.tokens)} tokens</span>`;
-  return html`${later && html`<span class="quiet">here ${then ? oneLine(then.rule) : "whole"}, later</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${change(result) ? html`· <${Difference} tokens=${change(result)} unit=" tokens" />` : ""}`;
+  if (!result.shown) return html`<span class="quiet">whole · ≈ ${short(result.tokens)} tokens</span>`;
+  return html`${later && html`<span class="quiet">${then ? oneLine(then.rule) : "whole"} here, now</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${change(result) ? html`· ≈ <${Difference} tokens=${change(result)} unit=" tokens" />` : ""}`;
 };
 
 const Result = ({ name, result, opened, then, upto, called }) => {
@@ -70,11 +70,14 @@ const Clock = ({ of }) => {
   })}</svg><p>${phases.map(([key, label]) => html`<span key=${key}><i class=${`swatch phase ${key}`}></i>${label} <b>${timed(of[key])}</b></span>`)}<span>Total <b>${timed(of.total)}</b></span></p></div>`;
 };
 
+// What is left of the input that was billed; with what came from the cache and was written to it, it is all of that.
+const plain = ({ input, cached, written }) => (typeof cached !== "number" && typeof written !== "number" ? null : numbered(input - (cached ?? 0) - (written ?? 0)));
 const Numbers = ({ step }) => {
   const { usage, cost } = step;
-  const facts = [["Everything", numbered(step.tokens_whole), "Tokens of what the client wanted to send"], ["Sent", numbered(step.tokens_sent), "Tokens that were sent, estimated"], ["Expected from cache", numbered(step.predicted)]];
-  if (usage) facts.push(["Input billed", numbered(usage.input)], ["From cache", numbered(usage.cached)], ["Cache written", numbered(usage.written)], ["Output", numbered(usage.output)]);
-  if (cost) facts.push(["Paid", `${cost.paid}${listed(cost)}`], ["Would have paid", `${cost.off}${listed(cost)}`, "The same client with mode: off"], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}</span>`]);
+  const facts = [["Everything", numbered(step.tokens_whole), "Tokens of what the client wanted to send, estimated"], ["Sent", numbered(step.tokens_sent), usage ? "Input tokens, as the provider billed them" : "Input tokens, estimated: no bill is on record"]];
+  if (usage) facts.push(["From cache", numbered(usage.cached), "Of those sent"], ["Cache written", numbered(usage.written), "Of those sent"], ["Uncached", plain(usage), "Of those sent: neither from the cache nor written to it"], ["Output", numbered(usage.output)]);
+  facts.push(["Expected from cache", numbered(step.predicted)]);
+  if (cost) facts.push([priced(cost)[0], cost.paid], [priced(cost)[1], cost.off, "The same client with mode: off"], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}</span>`]);
   if (!step.clock && step.total_ms >= step.first_ms) facts.push(["First byte", timed(step.first_ms)], ["Total", timed(step.total_ms)]);
   const sent = step.tokens_whole ? step.tokens_sent / step.tokens_whole : null;
   if (!known(facts).length) return "";
@@ -99,9 +102,9 @@ const batched = (decisions) => {
 const Batch = ({ name, group }) => {
   const [first] = group;
   const saved = group.reduce((sum, each) => sum + each.saved, 0);
-  return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")} · <${Difference} tokens=${-saved} unit=" tokens" /></p>
+  return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")}${saved ? html` · ≈ <${Difference} tokens=${-saved} unit=" tokens" />` : ""}</p>
     ${first.why && html`<p class="quiet">${visible(first.why)}</p>`}
-    <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)} title=${oneLine(each.artifact_id || each.trace_id)}>${each.tool ? html`${oneLine(each.tool)} <code>${oneLine(about(each)).slice(0, 120)}</code>` : oneLine(each.artifact_id || each.trace_id)}</a> <small>${short(each.saved)} tokens</small></li>`)}</ul></details></li>`;
+    <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)} title=${oneLine(each.artifact_id || each.trace_id)}>${each.tool ? html`${oneLine(each.tool)} <code>${oneLine(about(each)).slice(0, 120)}</code>` : oneLine(each.artifact_id || each.trace_id)}</a> ${each.saved ? html`<small>≈ <${Difference} tokens=${-each.saved} unit=" tokens" /></small>` : ""}</li>`)}</ul></details></li>`;
 };
 const Decisions = ({ name, step }) => html`<section class="decisions"><h3>What Keepwhole changed</h3>
   <ul>${batched(step.decisions).map((group, at) => html`<${Batch} key=${at} name=${name} group=${group} />`)}</ul>
@@ -143,8 +146,9 @@ const Story = ({ name, step, drawn }) => {
     <section class="then" aria-label="What happened next"><h3>Then</h3><${Next} name=${name} next=${story.next} /></section>`;
 };
 
-// Words of an imported log, which has no requests.
-const Said = ({ name, said }) => said.map((each, at) => html`<${Message} key=${at} name=${name} message=${{ role: each.role, index: at, state: "", tokens: Math.round(each.text.length / 4), parts: [{ kind: "text", text: each.text, chars: each.text.length, more: each.more }] }} />`);
+// Words of an imported log, which has no requests; each in its place among the results.
+const Said = ({ name, each, at }) => html`<${Message} name=${name} message=${{ role: each.role, index: at, state: "", tokens: Math.round(each.text.length / 4), parts: [{ kind: "text", text: each.text, chars: each.text.length, more: each.more }] }} />`;
+const inOrder = (step, results) => [...(step.said ?? []), ...results].sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0));
 
 const heading = (step) => [clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, unusual(step.mode, "on", "mode "), unusual(step.purpose, "turn"), unusual(step.branch, "main", "branch "), unusual(step.outcome, "complete"), step.rounds && many(step.rounds, "hidden recall")].filter(Boolean).join(" · ");
 
@@ -162,7 +166,7 @@ export const Step = still(({ step, name, total }) => {
     ${step.rewritten && html`<${Rewritten} step=${step} />`}
     ${Number.isInteger(step.would_send) && html`<${Shadow} step=${step} />`}
     ${step.id ? html`<${Story} name=${name} step=${step} drawn=${drawn} />`
-      : html`<ol class="story">${step.said?.length ? html`<${Said} name=${name} said=${step.said} />` : ""}${results.map((each) => drawn(each.trace_id))}</ol>`}
+      : html`<ol class="story">${inOrder(step, results).map((each, at) => (each.trace_id ? drawn(each.trace_id) : html`<${Said} key=${at} name=${name} each=${each} at=${at} />`))}</ol>`}
     ${more > 0 && html`<p><a href=${to.results(name)}>${many(more, "more result")} in the list of results</a></p>`}
     ${step.decisions?.length ? html`<${Decisions} name=${name} step=${step} />` : ""}
     <${Numbers} step=${step} />

@@ -42,15 +42,16 @@ const Mark = ({ mark, at }) => {
   </li>`;
 };
 
-const Parts = ({ parts, used }) => html`<table class="fills"><thead><tr><th>What fills it</th><th>Tokens</th><th>Share</th></tr></thead>
-  <tbody>${parts.map((part, at) => html`<tr key=${at}><th><i class=${`swatch ${part.look}`}></i>${label(part)}</th><td>${count(part.tokens)}</td><td>${share(used ? part.tokens / used : 0)}</td></tr>`)}</tbody></table>`;
+// Both tables have shares of the window, so that they add up to how full it is.
+const Parts = ({ parts, size }) => html`<table class="fills"><thead><tr><th>What fills it</th><th>Tokens</th><th>Of the window</th></tr></thead>
+  <tbody>${parts.map((part, at) => html`<tr key=${at}><th><i class=${`swatch ${part.look}`}></i>${label(part)}</th><td>${count(part.tokens)}</td><td>${share(part.tokens / size)}</td></tr>`)}</tbody></table>`;
 
 const Item = ({ name, item }) => {
   const words = html`${visible(item.label)}${item.argument ? html` <code>${oneLine(item.argument).slice(0, 120)}</code>` : ""}${item.pieces > 1 ? html` <small>×${count(item.pieces)}</small>` : ""}`;
   return html`<tr><th>${item.trace_id ? html`<a href=${to.result(name, item.trace_id)}>${words}</a>` : words}</th><td>${count(item.tokens)}</td><td>${share(item.share)}</td><td>${item.recall ? html`<${Copy} text=${item.recall} label="Copy recall" what=${oneLine(item.label)} />` : ""}</td></tr>`;
 };
 // One by one, the largest first.
-const Items = ({ items, name }) => html`<table class="fills items"><thead><tr><th>One by one, the largest first</th><th>Tokens</th><th>Share</th><th><span class="aside">Recall</span></th></tr></thead>
+const Items = ({ items, name }) => html`<table class="fills items"><thead><tr><th>One by one, the largest first</th><th>Tokens</th><th>Of the window</th><th><span class="aside">Recall</span></th></tr></thead>
   <tbody>${items.map((item, at) => html`<${Item} key=${at} name=${name} item=${item} />`)}</tbody></table>`;
 
 const COUNTED = { bill: "As billed.", estimate: "Estimated; no bill is on record.", results: "Results only: no request is on record." };
@@ -74,7 +75,7 @@ const Indicator = still(({ indicator, newest, step, name, model }) => {
       <summary title=${words}><b>${share(indicator.share)}</b> <span>${short(indicator.used)} of ${short(size)}</span></summary>
       <div class="panel">
         <p><b>${step === null || step === undefined ? "" : `Step ${count(step + 1)}: `}${words}.</b> ${indicator.whole > indicator.used ? html`With everything in full it would be ${count(indicator.whole)}.` : ""} ${COUNTED[indicator.counted] ?? ""} <span class="quiet">${visible(indicator.model ?? model ?? "")}${indicator.is_known === false ? ": an unknown model, so the size of its window is a guess" : ""}</span></p>
-        <${Parts} parts=${parts} used=${indicator.used} />
+        <${Parts} parts=${parts} size=${size} />
         ${indicator.items?.length ? html`<${Items} items=${indicator.items} name=${name} />` : ""}
       </div>
     </details>
