@@ -302,3 +302,24 @@ def test_report_and_receipt_have_the_means_and_sums_of_the_bills(recorded: Recor
     assert f"{round(cached / 1000)}k of {round(total / 1000)}k input tokens came from it" in recorded.receipt
     assert re.search(rf"sent +≈ {round(total / 1000)}k of", recorded.receipt)
     assert "request failed, 429 (once)" in recorded.receipt
+
+
+def test_what_a_step_the_chart_and_the_list_of_requests_have_is_the_bill_and_its_parts_are_no_more(
+    recorded: Recorded,
+) -> None:
+    """An estimate beside parts of a bill does not add up: more could come from the cache than was sent."""
+    steps = [each for each in inspected(recorded, answers.list_steps, count="100")["steps"] if each["usage"]]
+    course = inspected(recorded, answers.one_session)["course"]
+    shown = {
+        seq: (sent, whole) for seq, sent, whole in zip(course["seq"], course["sent"], course["whole"], strict=True)
+    }
+    listed = [row.split() for row in recorded.cli.said("sent", "--session", NAME).splitlines()[2:]]
+    rows = [row for row in listed if "complete" in row]
+    for each, bill, row in zip(steps, recorded.bills, rows, strict=True):
+        window = inspected(recorded, answers.window_of_step, str(each["index"]))
+        assert each["tokens_sent"] == window["used"] == bill.input
+        assert each["tokens_whole"] == window["whole"]
+        assert shown[each["seq"]] == (bill.input, window["whole"])
+        assert f"{bill.input:,}" in row
+        assert f"{window['whole']:,}" in row
+        assert (each["usage"]["cached"] or 0) + (each["usage"]["written"] or 0) <= each["tokens_sent"]

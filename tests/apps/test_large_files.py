@@ -68,6 +68,6 @@ def test_a_file_that_is_not_read_is_not_left_open(tmp_path: Path) -> None:
             open_regular(tmp_path)
         with pytest.raises(FileNotFoundError):
             open_own_below(str(tmp_path), "gone")
-        with pytest.raises(OSError, match="no regular file of this user"):
+        with pytest.raises(OSError, match="not a regular file of this user"):
             open_own_below(str(tmp_path.parent), tmp_path.name)
     assert len(os.listdir("/proc/self/fd")) == before

@@ -1,10 +1,11 @@
 """A listener answers pages of its own hosts, and programs, which send no origin; pages of others it refuses."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
-from keepwhole.apps.listener import Gate, Refusal, parse_address, read_token
+from keepwhole.apps.listener import Gate, Refusal, parse_address, read_token, usage_error_if_taken
 from keepwhole.errors import UsageError
 
 
@@ -46,3 +47,12 @@ def test_a_token_of_the_environment_has_sixteen_characters_at_least(
     monkeypatch.setenv("A_TOKEN", "x" * 15)
     with pytest.raises(UsageError, match="shorter than 16"):
         read_token(str(tmp_path), "a", "A_TOKEN")
+
+
+def test_a_name_that_is_no_machines_is_refused_with_the_words_of_the_resolver() -> None:
+    words = r"cannot listen at nowhere\.example:8787 \(no such name\)"
+    with (
+        pytest.raises(UsageError, match=words),
+        usage_error_if_taken(parse_address("nowhere.example:8787", public=True)),
+    ):
+        raise socket.gaierror(-2, "no such name")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from keepwhole.apps.search_progress import Looked, index_all, looked_at
+from keepwhole.apps.search_progress import Looked, index_all
 
 
 class Passages(NamedTuple):
@@ -42,12 +42,6 @@ def test_while_an_index_is_written_it_is_told_how_far_it_is() -> None:
 
 def test_an_index_that_cannot_be_written_any_further_is_not_waited_for() -> None:
     assert reports((4, False), (4, False)) == [Looked(4, 9)]
-
-
-def test_results_up_to_where_the_index_reaches_were_looked_at() -> None:
-    index: Any = Index((5, False), (5, True))
-    assert looked_at(index, "s", [4, 5, 6]) == Looked(2, 3)
-    assert looked_at(index, "s", [4, 5, 6]) == Looked(3, 3)
 
 
 def test_it_is_said_whether_a_search_is_through() -> None:

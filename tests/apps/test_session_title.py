@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.session_title import title_of, title_of_request
+from keepwhole.apps.session_title import newest_words_of_request, title_of, title_of_request
 
 FIRST = "Fix the tests, please."
 
@@ -68,3 +68,21 @@ def test_twelve_messages_at_the_beginning_are_looked_at() -> None:
 def test_a_prompt_that_is_a_text_names_the_session_too() -> None:
     assert title_of_request(json.dumps({"model": "m", "input": FIRST}).encode()) == FIRST
     assert title_of_request(b"not a request") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "title"), [(FIRST, FIRST), (f"<env>x</env> {FIRST}", FIRST), ("<env>x</env>", None), ("", None)]
+)
+def test_words_that_are_the_whole_input_are_the_first_and_the_newest(words: str, title: str | None) -> None:
+    body = json.dumps({"model": "m", "input": words}).encode()
+    assert title_of_request(body) == title
+    assert newest_words_of_request(body) == title
+
+
+def test_the_newest_words_are_those_behind_the_last_answer() -> None:
+    said = [("user", "First."), ("assistant", "Done."), ("user", FIRST), ("user", "<env>x</env>")]
+    assert newest_words_of_request(request(*said)) == FIRST
+    assert newest_words_of_request(request(*said, ("assistant", "Done."))) is None
+    assert newest_words_of_request(request(*said, *[("user", "<a>x</a>")] * 10)) == FIRST, "the twelve last are read"
+    assert newest_words_of_request(request(*said, *[("user", "<a>x</a>")] * 11)) is None
+    assert newest_words_of_request(b"no JSON") is None

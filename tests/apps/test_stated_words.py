@@ -1,19 +1,32 @@
 """What people are told of plans, unknown models, undo and searches that are not through."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from keepwhole.apps.kept_words import shown_tokens
 from keepwhole.apps.request_figures import Cost
 from keepwhole.apps.search_progress import Looked, index_all
 from keepwhole.apps.stated_cost import state_cost
-from keepwhole.apps.window_contents import WindowItem, scale_items
+from keepwhole.apps.window_contents import (
+    WindowItem,
+    items_of_request,
+    items_of_results,
+    largest_items,
+    scale_items,
+)
+from keepwhole.canonical.entry import Decision
+from keepwhole.canonical.media import Media
+from keepwhole.models.media_tokens import media_tokens
 from keepwhole.models.profiles import Profile
+from keepwhole.models.tokens import estimate, estimate_from_length
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
 from keepwhole.session import Session
 from keepwhole.store.sqlite.store import SqliteStore
 from tests.apps.cli.cli import Cli
+from tests.build import decision, result
 
 LINES = "".join(f"row {number} of a long output\n" for number in range(3_000))
 
@@ -39,6 +52,35 @@ def test_what_fills_the_window_is_listed_with_the_largest_first_after_rounding_t
     assert sum(scaled) == 100
     assert len(set(scaled)) > 2, "rounding has made the equal ones unequal"
     assert scaled == sorted(scaled, reverse=True)
+
+
+def test_of_many_things_in_the_window_sixty_are_listed_and_the_rest_is_one() -> None:
+    items = [WindowItem("tool", str(number), 100 - number, 2) for number in range(61)]
+    assert largest_items(items[:60]) == items[:60]
+    assert largest_items(items) == [*items[:59], WindowItem("rest", "4 more", 41 + 40, 4)]
+
+
+def test_only_the_first_sixty_results_are_told_apart_by_an_argument() -> None:
+    kept = [(result(tool="bash", arguments=f'{{"command": "make {number}"}}'), 900) for number in range(61)]
+    told = [item.argument for item in items_of_results(kept)]
+    assert told == [*(f"make {number}" for number in range(60)), None]
+
+
+def test_words_that_are_the_whole_input_are_the_users() -> None:
+    body = json.dumps({"model": "m", "instructions": "Be brief.", "input": "Fix the tests, please."}).encode()
+    assert [(item.kind, item.tokens) for item in items_of_request(body, lambda _: None)] == [
+        ("user", estimate("Fix the tests, please.")),
+        ("system", estimate("Be brief.")),
+    ]
+
+
+def test_a_smaller_image_takes_the_tokens_of_its_size_and_not_of_its_characters() -> None:
+    header = decision("trace_x").header
+    assert isinstance(header, Decision)
+    assert shown_tokens(header.replace(shown_chars=4_000)) == estimate_from_length(4_000)
+    sized = header.replace(shown_chars=4_000, width=1_024, height=768)
+    assert shown_tokens(sized) == media_tokens(Media("image/png", 0, b"", 1_024, 768))
+    assert shown_tokens(sized.replace(height=None)) == estimate_from_length(4_000)
 
 
 def test_a_request_that_the_window_could_not_hold_has_no_price_beyond_it() -> None:

@@ -1,4 +1,4 @@
-"""Before a result is shown whole again, it is said what that adds."""
+"""Before a result is shown in full again, it is said what that adds."""
 
 import json
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.apps.undo_figures import UndoFigures, foresee_undo
+from keepwhole.exchange.request_log import RequestFacts, RequestLog
 from keepwhole.models.tokens import estimate
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
@@ -49,3 +50,19 @@ def test_the_cost_is_said_where_there_is_one(dollars: float | None, words: str |
     assert made.cost == words
     assert made.as_dict()["cost"] == words
     assert made._replace(changed=False).cost is None
+
+
+def test_what_is_behind_a_result_is_read_anew_unless_its_request_is_unknown_or_damaged() -> None:
+    session = Session("s", store=MemoryStore())
+    sent = messages(LONG, "short")
+    session.view(sent, policy="truncation")
+    row, _ = session.store.rows("s", kind="result")
+    log = RequestLog(session)
+    facts = RequestFacts("openai", "gpt-5", mode="on", tokens_whole=20_000, tokens_sent=10_000)
+    log.add(json.dumps({"model": "gpt-5", "messages": sent}).encode(), facts)
+    assert 9_000 < foresee_undo(session, row).reread < 10_000
+    log.add(json.dumps({"model": "gpt-5", "messages": sent[:1]}).encode(), facts)
+    without = foresee_undo(session, row)
+    assert without.reread == 0
+    assert without.dollars is not None, "the price is known by the request's model"
+    assert without.dollars > 0

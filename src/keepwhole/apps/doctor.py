@@ -166,7 +166,7 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
     for what in record.store.record_findings():
         yield Diagnosis("bad", what)
     if record.store.database.lacked_marks:
-        yield Diagnosis("note", "`record.marks` was missing and was written anew; what was lost before is not noticed")
+        yield Diagnosis("note", "`record.marks` was missing and was written again; earlier losses cannot be noticed")
     for problem in problems:
         yield Diagnosis("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
     if not problems:

@@ -24,11 +24,11 @@ def steps_to_move(home: str, environ: Mapping[str, str], folder: str) -> Iterato
     if not os.path.exists(os.path.join(home, "record.db")):
         named = environ.get(f"{_VARIABLE}HOME", "")
         if named and os.path.isdir(named):
-            yield f"{named} holds a record of Holdfast; use it with `export KEEPWHOLE_HOME={_in_shell(named)}`"
+            yield f"{named} contains a record of Holdfast; use it with `export KEEPWHOLE_HOME={_in_shell(named)}`"
         elif os.path.isdir(old):
             # Into a folder that exists, `mv` would put the old folder itself.
             content = "/*" if os.path.isdir(new) else ""
-            yield f"{old} holds a record of Holdfast; take it over with `mv {_in_shell(old)}{content} {_in_shell(new)}`"
+            yield f"{old} has a record of Holdfast; take it over with `mv {_in_shell(old)}{content} {_in_shell(new)}`"
     yield from _settings_to_move(environ, folder, old, new)
     if os.path.dirname(new) != os.path.expanduser("~") and os.path.isdir(old):
         yield "a record in a project is used once you have approved it: then run `keepwhole trust`"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Result
-from keepwhole.canonical.media import Media
+from keepwhole.canonical.media import TEXT, Media
 from keepwhole.metrics import MARKER
 from keepwhole.models.media_tokens import media_tokens
 from keepwhole.models.tokens import estimate_from_length
@@ -66,6 +66,8 @@ def shown_tokens(decision: Decision) -> int:
 def tokens_as_sent(result: Result, facts: BodyFacts, decisions: Sequence[Decision]) -> int:
     """Tokens of a result as the client sent it, about; other bytes than media are counted as the text they are read
     as."""
+    if result.media_type == TEXT:
+        return estimate_from_length(chars_as_sent(facts.chars, decisions))
     media = Media(result.media_type, facts.size, b"", result.width or 0, result.height or 0, result.pages or 0)
     is_text = media.kind == "file"
     return estimate_from_length(chars_as_sent(facts.chars, decisions)) if is_text else media_tokens(media)

@@ -12,6 +12,7 @@ import hmac
 import os
 import re
 import secrets
+import socket
 import stat
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -126,13 +127,15 @@ def usage_error_if_taken(address: Address, option: str = "--port") -> Generator[
     try:
         yield
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno is not None else str(error)
-        what = (
-            f"Port {address.port} is in use"
-            if error.errno == errno.EADDRINUSE
-            else f"Keepwhole cannot listen at {address.host}:{address.port} ({why})"
-        )
-        raise UsageError(f"{what}. Choose another with `{option}`, or 0 for any that is free.") from error
+        of_name = isinstance(error, socket.gaierror)  # its numbers are not those of `errno`
+        why = os.strerror(error.errno) if error.errno is not None and not of_name else error.strerror or str(error)
+        if error.errno == errno.EADDRINUSE:
+            what = f"Port {address.port} is in use. Choose another with `{option}`, or 0 for any that is free."
+        elif error.errno in (errno.EACCES, errno.EPERM):
+            what = f"Port {address.port} needs more rights than you have. Choose one above 1023 with `{option}`."
+        else:
+            what = f"Keepwhole cannot listen at {address.host}:{address.port} ({why}). Give an address of this machine."
+        raise UsageError(what) from error
 
 
 def parse_address(text: str, public: bool = False) -> Address:
@@ -175,7 +178,7 @@ def read_secret(path: str) -> str:
             return _write_secret(path)
     except OSError as error:
         raise StoreError(
-            f"`{path}` cannot be used: {error.strerror}. Set `KEEPWHOLE_HOME` to a folder of yours."
+            f"`{path}` cannot be used: {error.strerror}. Set `KEEPWHOLE_HOME` to a folder that is yours."
         ) from error
 
 
@@ -187,8 +190,8 @@ def _refuse_shared(path: str, held: os.stat_result) -> None:
     """Refuse a secret that somebody else could have written, or can read."""
     if not stat.S_ISREG(held.st_mode) or held.st_uid != os.geteuid() or held.st_mode & 0o077:
         raise StoreError(
-            f"`{path}` is no secret: it is not a file of yours that only you can read (mode 0600). Look where it comes "
-            "from, then delete it; a new one is made."
+            f"`{path}` is not used as a secret, because it is not a file of yours that only you can read (mode 0600). "
+            "Find out where it came from, then delete it; a new one is made."
         )
 
 

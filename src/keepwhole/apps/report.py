@@ -143,7 +143,7 @@ def _sentences(groups: Mapping[str, Group], ratios: Mapping[str, Interval]) -> I
 def _sentence(measure: Measure, ratio: Interval) -> str:
     spread = f"between {_share(ratio.low)} and {_share(ratio.high)}"
     if ratio.low <= 1 <= ratio.high:
-        return f"{measure.words.capitalize()}: no difference seen; if there is one, it lies {spread}."
+        return f"{measure.words.capitalize()}: no difference seen; if there is one, it is {spread}."
     return f"{measure.words.capitalize()}: {_share(ratio.value)} where viewed, {spread}."
 
 

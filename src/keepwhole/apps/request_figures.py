@@ -5,7 +5,8 @@ is made up.
 Must not know: where the requests come from, how figures are printed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
@@ -18,6 +19,7 @@ from keepwhole.record.bills import sent_at
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000
+_TURNS = frozenset(("turn", "compaction", HIDDEN_ROUND))
 
 
 class Cost(NamedTuple):
@@ -48,7 +50,7 @@ class Cost(NamedTuple):
 
 def turns(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
     """The requests of the conversation itself, without token counts and side calls."""
-    return [step for step in steps if step.request.purpose in ("turn", "compaction", HIDDEN_ROUND)]
+    return [step for step in steps if step.request.purpose in _TURNS]
 
 
 def billed(step: LoggedRequest) -> int | None:
@@ -58,9 +60,19 @@ def billed(step: LoggedRequest) -> int | None:
 
 def sizes(step: LoggedRequest) -> tuple[float, float]:
     """The tokens of a request as sent and whole, scaled to the provider's count where there is one."""
-    count, sent = billed(step), step.request.tokens_sent
-    scale = count / sent if count and sent else 1.0
-    return sent * scale, step.request.tokens_whole * scale
+    return sizes_of(step.request, step.response)
+
+
+def sizes_of(request: Request, response: Response | None) -> tuple[float, float]:
+    """The same of a request and its answer."""
+    scale = bill_scale(request, response)
+    return request.tokens_sent * scale, request.tokens_whole * scale
+
+
+def bill_scale(request: Request, response: Response | None) -> float:
+    """Tokens that were billed for an estimated one of a request; 1 where it has no bill."""
+    count = None if response is None else response.input
+    return count / request.tokens_sent if count and request.tokens_sent else 1.0
 
 
 def is_unchanged(step: LoggedRequest) -> bool:
@@ -86,17 +98,10 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
     window could not hold has no price: the client would have compacted. Nor has a hidden round, nor what it has read.
     A conversation in which nothing was changed would have cost the same, whatever its cache did.
     """
-    return sum_of(cost for _, cost in _costs(steps, profile_of))
-
-
-def costs_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[int, Cost]:
-    """The cost of each request that was billed, by the number of its entry; together they are `cost_of`."""
-    return dict(_costs(steps, profile_of))
-
-
-def _costs(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Iterator[tuple[int, Cost]]:
-    for branch in branches(turns(steps)):
-        yield from _costs_of_branch(branch, profile_of)
+    costs = RunningCosts(profile_of)
+    for step in steps:
+        costs.add(step)
+    return costs.total
 
 
 def billed_tokens(steps: Iterable[LoggedRequest]) -> dict[str, int]:
@@ -120,33 +125,130 @@ def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
     return sum(known, Cost()) if known else None
 
 
-def _costs_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Iterator[tuple[int, Cost]]:
-    answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
-    answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
-    is_cached = any(answer.cached for _, answer in answers)
-    is_same = all(map(is_unchanged, steps))
-    largest = max((answer.input or 0 for _, answer in answers), default=0)
-    client, before, history, used = UnmanagedClient(), 0, _History(), 0.0
-    for number, (step, answer) in enumerate(answers):
-        profile = profile_of(step.model)
-        profile = profile.replace(window=max(profile.window, largest))  # what was billed has fitted
+class RunningCosts:
+    """The cost of each request of a session, kept up to date as requests and their answers are added.
+
+    A new answer has its own cost computed and no other, unless it says something of the whole branch: that its cache
+    serves anything, that a request of it was changed, or that one was larger than the window. Then that branch is
+    computed anew, which happens a few times in a session, however long it is.
+    """
+
+    def __init__(self, profile_of: ProfileOf) -> None:
+        self._profile_of = profile_of
+        self._branches: dict[str, _BranchCosts] = {}
+
+    def add(self, step: LoggedRequest) -> None:
+        """Take in a request, or the answer of one that was taken in without it."""
+        if step.request.purpose in _TURNS:
+            branch = self._branches.get(step.request.branch)
+            if branch is None:
+                branch = self._branches[step.request.branch] = _BranchCosts(self._profile_of)
+            branch.add(step)
+
+    @property
+    def total(self) -> Cost | None:
+        """The cost of all requests; None where no provider reported any usage."""
+        return sum_of(branch.total for branch in self._branches.values())
+
+    def of(self, step: LoggedRequest) -> Cost | None:
+        """The cost of one request; None where it was not billed."""
+        branch = self._branches.get(step.request.branch)
+        return None if branch is None else branch.costs().get(step.seq)
+
+    def by_seq(self) -> list[tuple[int, Cost]]:
+        """The cost of each request that was billed, by the number of its entry, in their order."""
+        found = [list(branch.costs().items()) for branch in self._branches.values()]
+        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
+
+
+class _BranchCosts:
+    """The costs of one branch."""
+
+    def __init__(self, profile_of: ProfileOf) -> None:
+        self._profile_of = profile_of
+        self._answered: list[tuple[LoggedRequest, Response]] = []
+        self._known: dict[int, Response] = {}
+        self._is_same, self._is_cached, self._largest = True, False, 0
+        self._profiles: dict[tuple[str, float | None], Profile] = {}
+        self._restart()
+
+    def _restart(self) -> None:
+        self._costs: dict[int, Cost] = {}
+        self._total: Cost | None = None
+        self._client, self._history = UnmanagedClient(), _History()
+        self._before, self._used = 0, 0.0
+        self._next = 0
+        """How many of the answers have their cost."""
+        self._profiles.clear()
+
+    def add(self, step: LoggedRequest) -> None:
+        answer = step.response
+        if self._is_same and not is_unchanged(step):
+            self._is_same = False
+            self._restart()
+        if answer is None or answer.input is None or not step.request.tokens_whole:
+            return
+        if self._known.get(step.seq) is answer:
+            return
+        self._known[step.seq] = answer
+        if self._answered and self._answered[-1][0].seq >= step.seq:  # answers may come in another order
+            others = [pair for pair in self._answered if pair[0].seq != step.seq]
+            self._answered = sorted([*others, (step, answer)], key=lambda pair: pair[0].seq)
+            self._restart()
+        else:
+            self._answered.append((step, answer))
+        if answer.cached and not self._is_cached:
+            self._is_cached = True
+            self._restart()
+        if answer.input > self._largest:
+            self._largest = answer.input
+            if any(self._largest > profile.window for profile in self._profiles.values()):
+                self._restart()
+
+    @property
+    def total(self) -> Cost | None:
+        self.costs()
+        return self._total
+
+    def costs(self) -> dict[int, Cost]:
+        """The cost of each request that was billed, by the number of its entry, in their order."""
+        for step, answer in self._answered[self._next :]:
+            cost = self._costs[step.seq] = self._cost(step, answer)
+            self._total = cost if self._total is None else self._total + cost
+            self._next += 1
+        return self._costs
+
+    def _cost(self, step: LoggedRequest, answer: Response) -> Cost:
+        billed = answer.input or 0
+        profile = self._profile(step.model)
         paid = _paid(answer, profile)
-        size = history.size_with(step.request, answer.input or 0)
-        found = before if number else round(size * (answer.cached or 0) / max(1, answer.input or 0))
-        shared = min(size, found) if is_cached else 0
+        size = self._history.size_with(step.request, billed)
+        found = self._before if self._next else round(size * (answer.cached or 0) / max(1, billed))
+        shared = min(size, found) if self._is_cached else 0
         at = sent_at(step.request, answer)
-        cold, used = not answer.cached and at - used > profile.lifetime, at
-        cost_before, compactions = client.cost, client.compactions
+        cold, self._used = not answer.cached and at - self._used > profile.lifetime, at
+        cost_before, compactions = self._client.cost, self._client.compactions
         if step.request.purpose != HIDDEN_ROUND:
             write = profile.write if answer.written else 1.0
-            client.send(ClientRequest(size, shared, cold), profile.replace(write=write, minimum=0))
-            before = size
+            self._client.send(ClientRequest(size, shared, cold), self._profile(step.model, write))
+            self._before = size
         price = input_price(step.model)
         rate = None if price is None else price / _MILLION
-        whole = paid if is_same else client.cost - cost_before
-        more = 0 if is_same else client.compactions - compactions
-        cost = Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
-        yield step.seq, cost
+        whole = paid if self._is_same else self._client.cost - cost_before
+        more = 0 if self._is_same else self._client.compactions - compactions
+        return Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
+
+    def _profile(self, model: str, write: float | None = None) -> Profile:
+        """The profile of a model, with a window that holds what was billed; as a client with `mode: off` has it where
+        the price of writing is given."""
+        known = self._profiles.get((model, write))
+        if known is None:
+            profile = self._profile_of(model)
+            known = profile.replace(window=max(profile.window, self._largest))
+            if write is not None:
+                known = known.replace(write=write, minimum=0)
+            self._profiles[model, write] = known
+        return known
 
 
 class _Counted(NamedTuple):

@@ -33,7 +33,7 @@ class UndoFigures(NamedTuple):
     dollars: float | None
     """What the next request costs more for both; None where no price is known."""
     changed: bool
-    """Whether anything changes: a result that is shown whole stays as it is."""
+    """Whether anything changes: a result that is shown in full stays as it is."""
 
     @property
     def cost(self) -> str | None:

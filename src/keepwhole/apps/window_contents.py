@@ -5,7 +5,8 @@ Must not know: stores, sockets.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nlargest
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from keepwhole.apps.argument_words import telling_argument
@@ -14,7 +15,7 @@ from keepwhole.canonical.message import Message
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.profiles import Profile
 from keepwhole.models.thresholds import Thresholds
-from keepwhole.models.tokens import estimate, estimate_from_length
+from keepwhole.models.tokens import estimate
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.answer import RecallCall
 from keepwhole.wire.declarations import by_server, declarations_in
@@ -70,6 +71,8 @@ class WindowUse(NamedTuple):
     model: str
     profile: Profile
     items: Sequence[WindowItem] = ()
+    parts: Sequence[WindowPart] | None = None
+    """The same by speakers and tools, where the items are not all there are."""
 
     @property
     def is_known(self) -> bool:
@@ -105,19 +108,28 @@ def items_of_request(body: bytes, find: FindResult) -> list[WindowItem]:
 
 
 def items_of_results(results: Iterable[tuple[Result, int]]) -> list[WindowItem]:
-    """The items of a window from results and their shown characters alone, where no request is recorded."""
+    """The items of a window from results and their shown tokens alone, where no request is recorded."""
     ordered = sorted(results, key=lambda pair: -pair[1])
     return [
         WindowItem(
             "tool",
             showable(result.tool),
-            estimate_from_length(chars),
+            tokens,
             artifact_id=result.artifact_id,
             trace_id=result.trace_id,
             argument=telling_argument(result.arguments) if number < _ITEMS else None,
         )
-        for number, (result, chars) in enumerate(ordered)
+        for number, (result, tokens) in enumerate(ordered)
     ]
+
+
+def largest_results(results: Iterable[tuple[Result, int]], count: int, tokens: int) -> list[WindowItem]:
+    """The same of a session with `count` results that have `tokens` together: the largest, and one item for all
+    others."""
+    most = _ITEMS if count <= _ITEMS else _ITEMS - 1
+    items = items_of_results(nlargest(most, results, key=lambda pair: pair[1]))
+    rest = count - len(items)
+    return items + [_rest_item(rest, tokens - sum(item.tokens for item in items))] * bool(rest)
 
 
 def parts_of(items: Iterable[WindowItem]) -> list[WindowPart]:
@@ -126,6 +138,15 @@ def parts_of(items: Iterable[WindowItem]) -> list[WindowPart]:
     for item in items:
         key = item.kind, item.label
         counts[key] = counts.get(key, 0) + item.tokens
+    return _parts(counts)
+
+
+def parts_of_tools(tokens: Mapping[str, int]) -> list[WindowPart]:
+    """The parts of a window from the tokens of each tool."""
+    return _parts({("tool", tool): count for tool, count in tokens.items()})
+
+
+def _parts(counts: Mapping[tuple[str, str], int]) -> list[WindowPart]:
     words = [WindowPart(*key, counts[key]) for key in counts if key[0] != "tool"]
     words.sort(key=lambda part: list(_LABELS).index(part.kind))
     tools = sorted((WindowPart(*key, counts[key]) for key in counts if key[0] == "tool"), key=lambda part: -part.tokens)
@@ -139,7 +160,7 @@ def scale_items(items: Sequence[WindowItem], used: int) -> list[WindowItem]:
     if not total:
         return []
     if total == used:  # as of the results of a session without requests, of which there may be fifty thousand
-        return sorted(items, key=lambda item: -item.tokens)
+        return sorted(items, key=_by_tokens)
     found: list[WindowItem] = []
     so_far = given = 0
     for item in items:
@@ -147,7 +168,11 @@ def scale_items(items: Sequence[WindowItem], used: int) -> list[WindowItem]:
         upto = round(so_far * used / total)
         found.append(item._replace(tokens=upto - given))
         given = upto
-    return sorted(found, key=lambda item: -item.tokens)
+    return sorted(found, key=_by_tokens)
+
+
+def _by_tokens(item: WindowItem) -> tuple[bool, int]:
+    return item.kind == "rest", -item.tokens
 
 
 def largest_items(items: Sequence[WindowItem], most: int = _ITEMS) -> list[WindowItem]:
@@ -156,7 +181,11 @@ def largest_items(items: Sequence[WindowItem], most: int = _ITEMS) -> list[Windo
         return list(items)
     rest = items[most - 1 :]
     count = sum(item.pieces for item in rest)
-    return [*items[: most - 1], WindowItem("rest", f"{count:,} more", sum(item.tokens for item in rest), count)]
+    return [*items[: most - 1], _rest_item(count, sum(item.tokens for item in rest))]
+
+
+def _rest_item(count: int, tokens: int) -> WindowItem:
+    return WindowItem("rest", f"{count:,} more", tokens, count)
 
 
 def indicator(use: WindowUse, thresholds: Thresholds) -> dict[str, Any]:
@@ -172,7 +201,7 @@ def indicator(use: WindowUse, thresholds: Thresholds) -> dict[str, Any]:
         "model": showable(use.model),
         "counted": use.counted,
         "share": state.share,
-        "parts": [part._asdict() for part in parts_of(items)],
+        "parts": [part._asdict() for part in (parts_of(items) if use.parts is None else use.parts)],
         "items": [
             {**item._asdict(), "recall": item.recall, "share": item.tokens / window} for item in largest_items(items)
         ],

@@ -1,13 +1,18 @@
 """Running the command line as a user does: a process of its own, in a folder and a record of its own."""
 
+import io
 import json
 import os
 import pty
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from keepwhole.apps.cli.main import main
 from tests.apps.cli.fork_server import fork_server
 
 
@@ -54,3 +59,22 @@ class Cli:
             os.close(master)
             process.wait(timeout=60)
         return received
+
+
+class Quick(Cli):
+    """The same without a process for each command, since starting one takes most of the time."""
+
+    def __call__(self, *words: str, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        if input:
+            return super().__call__(*words, input=input)
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("KEEPWHOLE_HOME", "KEEPWHOLE_STORE", "HOME"):
+                patch.delenv(name, raising=False)
+                if name in self.environ:
+                    patch.setenv(name, self.environ[name])
+            patch.chdir(self.folder)
+            patch.setattr(sys, "stdin", io.StringIO())
+            with redirect_stdout(out), redirect_stderr(err):
+                code = main(list(words))
+        return subprocess.CompletedProcess(words, code, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+from keepwhole import Session
 from tests.apps.cli.cli import Cli
 from tests.apps.cli.test_run_and_keep import HOSTILE
+from tests.build import numbered_lines
 
 
 def kept(cli: Cli, text: str, tool: str = "fetch", *words: str) -> str:
@@ -201,6 +203,23 @@ def test_search_prints_the_unit_and_a_command_that_reads_more(cli: Cli) -> None:
     printed = cli.said("search", "4417")
     assert unit["artifact_id"] in printed
     assert "the quokka crossed" in printed
+
+
+def test_a_long_session_that_nobody_searched_is_read_newest_first_and_nothing_is_missed(cli: Cli) -> None:
+    session = Session("s", store=str(cli.folder / "home"))
+    for number in range(40):
+        session.keep("bash", {"command": "make"}, f"needle no{number}\n{numbered_lines(9_000)}rare{number} thing\n")
+    session.store.close()
+    printed = cli.said("artifacts", "search", "needle", "--limit", "3")
+    assert [line.split()[-1] for line in printed.splitlines()[1:4]] == ["no39", "no38", "no37"]
+    assert printed.splitlines()[4] == "Searched 3 of 40 results so far, newest first"
+    assert [row["line"] for row in cli.json("artifacts", "search", "rare0", "thing")] == [9_002]
+    assert cli("artifacts", "search", "absentword").stdout == b"Nothing in session s has all of: absentword\n"
+    first, _, answer = cli.said("search", "where is rare39?").partition("\n\n")
+    assert first.startswith("First lines, from the newest results")
+    assert "line 9,002: rare39 thing\nmore: keepwhole artifacts show art_" in first
+    assert "rare39 thing" in answer
+    assert "First lines" not in cli.said("search", "where is rare39?")
 
 
 def test_search_for_unknown_words_reports_no_match_and_exits_with_one(cli: Cli) -> None:

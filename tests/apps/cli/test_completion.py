@@ -81,3 +81,38 @@ def test_the_table_has_every_action_and_no_word_that_a_shell_would_read_otherwis
     assert "--from-end" in table["show"].options
     words = " ".join(word for one in table.values() for word in (*one.names, *one.options))
     assert not set(words) & set("\"'$`\\*")
+
+
+@pytest.mark.parametrize(
+    ("shell", "lines"),
+    [
+        (
+            "zsh",
+            (
+                '      "/replay") commandpath="replay" ;;',
+                '      "sessions/list") commandpath="sessions list" ;;',
+                '    "artifacts search --by") values=(relevance words) ;;',
+                "    \"completion\") entries=('bash' 'zsh' 'fish' '--help:show this help message and exit') ;;",
+            ),
+        ),
+        (
+            "fish",
+            (
+                '      case "/replay"; set path "replay"',
+                '      case "sessions/list"; set path "sessions list"',
+                "complete -c keepwhole -n 'test \"$(__keepwhole_path)\" = \"completion\"' -f -a 'zsh'",
+                "complete -c keepwhole -n 'test \"$(__keepwhole_path)\" = \"proxy\"' -l mode -x -a 'off shadow on' -d "
+                "'off: change nothing; shadow: only say what would change; on: do it'",
+                'complete -c keepwhole -n \'test "$(__keepwhole_path)" = "proxy"\' -l port -d '
+                "'where to listen (default: 8787)'",
+            ),
+        ),
+    ],
+)
+def test_a_script_has_what_its_shell_reads_whether_it_is_installed_here_or_not(
+    shell: str, lines: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out.splitlines()
+    assert not [line for line in lines if line not in script]
+    assert not [line for line in script if line.count("'") % 2], "a quote of the words would end the shell's"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import keepwhole
 from keepwhole import Session
 from tests.apps.cli.cli import Cli
 
@@ -109,7 +110,7 @@ def test_undo_without_an_id_shows_everything_again(cli: Cli, viewed: dict[str, A
     session = Session("work", store=str(cli.folder / "home"))
     assert session.view(conversation(2), policy="auto") == conversation(2)
     session.close()
-    assert "Shown whole again in session work: 2 results, about " in text_of(cli, "undo")
+    assert "Shown in full again in session work: 2 results, about " in text_of(cli, "undo")
 
 
 def test_undo_reports_that_nothing_is_hidden(cli: Cli) -> None:
@@ -134,6 +135,25 @@ def test_status_names_its_three_thresholds(cli: Cli, viewed: dict[str, Any]) -> 
         "Hard limit at 95 %",
     ]
     assert report["counted"] == "results"
+
+
+def test_old_results_are_left_out_only_while_rolling_context_is_switched_on(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(cli.folder))
+    messages = [{**message} for message in conversation(8)]
+    for message in messages[2::2]:
+        message["content"] = message["content"].removesuffix("error: the disk is full\n")
+    before = json.dumps(messages)
+    seen: list[bool] = []
+    for number, words in enumerate(([], ["on"], ["off"])):
+        if words:
+            text_of(cli, "rolling-context", *words)
+        sent = keepwhole.session(f"s{number}").view(messages)
+        seen.append(sent[2]["content"] == "[content truncated - 7 steps ago]")
+        assert "[content truncated" not in json.dumps(sent[-10:])
+    assert seen == [False, True, False]
+    assert json.dumps(messages) == before
 
 
 def test_rolling_context_is_switched_and_remembered(cli: Cli) -> None:

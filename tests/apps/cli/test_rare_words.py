@@ -49,7 +49,7 @@ def test_import_lists_twenty_sessions_and_counts_the_others(runs: int, more: lis
     import_._print(*imported(runs))
     said = lines(capsys)
     assert [line for line in said if line.startswith("and ")] == more
-    assert f"{runs} runs, {2 * runs} results added, {runs} were there already." in said
+    assert f"{runs} runs, {2 * runs} results added, {runs} there already." in said
     assert sum(line.split()[0] in {f"s{n}" for n in range(runs)} for line in said) == min(20, runs)
     assert said[-1] == "search one: keepwhole search --session s0 WORDS"
 
@@ -72,7 +72,7 @@ def test_nothing_is_purged_where_nobody_says_yes(cli: Cli) -> None:
     kept(cli, "x", "fetch", "--session", "mine")
     refused = cli("artifacts", "clean", "--session", "mine")
     assert refused.returncode == 1
-    assert b"Purge 1 session with 1 byte for good? Say yes with `--yes`." in refused.stderr
+    assert b"Permanently purge 1 session with 1 byte? Say yes with `--yes`." in refused.stderr
     assert cli.json("artifacts", "clean", "--session", "mine", "--yes") == {"purged": ["mine"], "bytes": 1}
     assert cli.json("sessions", "list") == []
 
@@ -103,7 +103,7 @@ def test_a_program_that_cannot_be_run_is_named(cli: Cli) -> None:
     (cli.folder / "claude").chmod(0o755)
     done = cli("wrap", str(cli.folder / "claude"))
     assert done.returncode == 126
-    assert b"cannot be run: Exec format error" in done.stderr
+    assert b"cannot be run (Exec format error). Check that it is a program for this machine." in done.stderr
 
 
 def test_the_first_totals_of_a_replay_name_the_three_largest_tools(capsys: Printed) -> None:

@@ -36,7 +36,7 @@ def test_both_streams_are_kept_in_the_order_written(cli: Cli) -> None:
 
 def test_a_long_output_is_cut_and_its_reference_brings_all_of_it_back(cli: Cli) -> None:
     shown = cli.json("run", "--", "seq", "1", "20000")
-    assert shown["was_truncated"]
+    assert shown["is_cut"]
     assert len(shown["content"]) <= 8_000
     whole = "".join(f"{number}\n" for number in range(1, 20_001)).encode()
     assert cli("artifacts", "show", shown["artifact_id"], "--raw").stdout == whole

@@ -30,14 +30,15 @@ def ids(cli: Cli) -> tuple[str, str]:
     two = sent.add(BODY, RequestFacts("anthropic", "a-model", "helper\x1b[2J"))
     assert one is not None
     assert two is not None
-    sent.add_answer(one, LoggedAnswer(SAID, 200, "complete", "msg_1", AnswerFacts(10, 490, 0, 7, 100, 900)))
+    sent.add_answer(one, LoggedAnswer(SAID, 200, "complete", "msg_1", AnswerFacts(600, 490, 0, 7, 100, 900)))
     store.close()
     return one, two
 
 
 def test_requests_are_listed_with_their_figures(cli: Cli, ids: tuple[str, str]) -> None:
     first, second = cli.said("sent").splitlines()[2:]
-    assert all(word in first for word in ("main", "a-model", "1,234", "567", "500", "490", "complete", ids[0]))
+    billed = (f"{round(1234 * 600 / 567):,}", "600", "500", "490")
+    assert all(word in first for word in ("main", "a-model", *billed, "complete", ids[0]))
     assert all(word in second for word in ("helper", "no answer", ids[1]))
     assert "\x1b" not in second
 

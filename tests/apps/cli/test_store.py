@@ -1,7 +1,6 @@
 """`keepwhole store copy | backup | restore` as a user runs them."""
 
 import gzip
-import io
 import os
 import shlex
 import signal
@@ -9,37 +8,16 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from keepwhole import Session, SqliteStore
-from keepwhole.apps.cli.main import main
-from tests.apps.cli.cli import Cli
+from tests.apps.cli.cli import Cli, Quick
 from tests.build import draft, opened
 from tests.objects import fresh_bucket
 from tests.postgres import fresh_url, running
 from tests.transfer.test_copy import compared
-
-
-class Quick(Cli):
-    """The same without a process for each command, since starting one takes most of the time."""
-
-    def __call__(self, *words: str, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        if input:
-            return super().__call__(*words, input=input)
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-        with pytest.MonkeyPatch.context() as patch:
-            for name in ("KEEPWHOLE_HOME", "KEEPWHOLE_STORE", "HOME"):
-                patch.delenv(name, raising=False)
-                if name in self.environ:
-                    patch.setenv(name, self.environ[name])
-            patch.chdir(self.folder)
-            patch.setattr(sys, "stdin", io.StringIO())
-            with redirect_stdout(out), redirect_stderr(err):
-                code = main(list(words))
-        return subprocess.CompletedProcess(words, code, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
 
 
 def keep(cli: Cli, session: str, text: str, home: str = "home") -> None:
@@ -141,7 +119,7 @@ def test_erased_entries_are_erased_in_the_copy_only_when_asked(cli: Cli) -> None
     assert "✗ two: it was erased in the source".encode() in refused.stdout
     assert b"heads equal" not in refused.stdout
     asked = cli.on_a_terminal("store", "copy", "home", "other", typed=b"y\n")
-    assert b"for good?" in asked
+    assert b"Permanently erase" in asked
     assert b"1 session, 2 entries, heads equal" in asked
 
 
@@ -166,7 +144,7 @@ def test_an_interrupted_copy_says_that_it_can_go_on(cli: Cli) -> None:
     _, said = process.communicate(timeout=60)
     if process.returncode:  # the session had not ended yet
         assert process.returncode == 130
-        assert b"The same command goes on" in said
+        assert b"The same command continues" in said
     assert b"heads equal" in cli("store", "copy", "home", "other").stdout
     target = SqliteStore(str(cli.folder / "other"))
     assert compared(store, target).differences == []

@@ -82,7 +82,7 @@ def test_an_export_has_no_keys_unless_it_is_raw_and_is_imported_again(tmp_path: 
     assert done.returncode == 0
     bodies = [json.loads(line)["body"] for line in done.stdout.splitlines() if b'"body"' in line]
     assert len(bodies) == 1 + raw
-    assert (b"only hashes are exported" in done.stderr) is not raw
+    assert (b"Only their hashes are exported" in done.stderr) is not raw
     back = cli("sessions", "import", "-", "--as", "again", input=done.stdout)
     assert back.returncode == 0, back.stderr
     assert cli.json("sessions", "verify", "again")[0]["forgotten"] == (not raw)

@@ -76,7 +76,7 @@ def refused(to: Target, match: str) -> None:
 
 def test_a_pipe_is_refused_and_not_waited_for(to: Target, path: Path) -> None:
     os.mkfifo(path)
-    refused(to, "no regular file")
+    refused(to, "not a regular file")
 
 
 def test_a_huge_file_is_refused(to: Target, path: Path) -> None:

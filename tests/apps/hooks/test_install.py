@@ -101,7 +101,10 @@ def said(cli: Cli, action: str, client: str) -> str:
 
 def test_claude_code_is_told_the_permission_and_status_finds_it(cli: Cli) -> None:
     rule = "Read(~/home/results/**)"
-    missing = f"To let it read back without asking, add `{rule}` to `permissions.allow`; that is yours to do."
+    missing = (
+        f"To let it read back without asking, add `{rule}` to `permissions.allow`; "
+        "Keepwhole does not change permissions."
+    )
     assert said(cli, "install", "claude-code") == said(cli, "status", "claude-code") == missing
     path = cli.folder / ".claude/settings.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "permissions": {"allow": [rule]}}))

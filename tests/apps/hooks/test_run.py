@@ -21,7 +21,7 @@ from tests.apps.hooks.recorded import event
 
 LONG = "".join(f"{number} of many\n" for number in range(1_500))
 OUTSIZED = "".join(f"{number} of many\n" for number in range(12_000))
-"""A file that is not shown whole."""
+"""A file that is not shown in full."""
 
 
 @pytest.fixture
@@ -189,7 +189,8 @@ def test_after_compaction_the_model_is_told_in_one_line_where_earlier_results_ar
     assert ask({**start, "source": "startup"}) is None
     told = ask(start)["hookSpecificOutput"]
     assert told["hookEventName"] == "SessionStart"
-    assert f"search --session {start['session_id']} WORDS" in told["additionalContext"]
+    assert f"sessions show {start['session_id']}`" in told["additionalContext"]
+    assert f"search --session {start['session_id']}`" in told["additionalContext"]
     assert "\n" not in told["additionalContext"]
     tools = [result_of(row).tool for row in store.rows(start["session_id"])]
     assert tools == ["Bash", "SessionStart", "SessionStart"]
@@ -241,8 +242,8 @@ def test_the_process_answers_as_the_function_does(tmp_path: Path) -> None:
     [
         ({"a": "é"}, '{"a": "\\u00e9"}', ""),
         (None, "", ""),
-        (ValueError("odd"), "", "keepwhole: the result was passed on as it is: ValueError: odd\n"),
-        (UsageError("Do this."), "", "keepwhole: the result was passed on as it is: Do this.\n"),
+        (ValueError("odd"), "", "keepwhole: the result was passed on unchanged: ValueError: odd\n"),
+        (UsageError("Do this."), "", "keepwhole: the result was passed on unchanged: Do this.\n"),
     ],
 )
 def test_a_hook_answers_or_says_why_not_and_never_fails(
@@ -270,3 +271,12 @@ def test_a_hook_is_run_by_the_script_beside_python_or_else_by_python(
     script.write_text("")
     script.chmod(0o755)
     assert command.command_line() == f"'{script}'"
+
+
+def test_what_is_not_a_hooks_json_is_named_and_the_client_is_told_of_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"ls -l\n")))
+    assert run.run("claude-code") == 0
+    said = capsys.readouterr()
+    assert (said.out, "standard input is not the JSON that claude-code gives to its hooks" in said.err) == ("", True)

@@ -52,8 +52,10 @@ def test_the_call_that_a_notice_prints_reads_what_was_left_out(mode: str) -> Non
             (text,) = texts(await client.call_tool("plain"))
             name, arguments = printed_calls(text)[-1]
             (page,) = texts(await client.call_tool(name, arguments))
-            first = int(arguments["lines"].partition("-")[0])
-            assert page.startswith(LINES.splitlines(keepends=True)[first - 1])
+            first, _, last = arguments.get("lines", "1-").partition("-")
+            read = LINES.splitlines(keepends=True)[int(first) - 1 : int(last) if last else None]
+            assert page.startswith(read[0])
+            assert any(line in page and line not in text for line in read)
 
     run(work())
 

@@ -54,8 +54,8 @@ def test_what_pins_are_kept_under_tells_no_secret(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("{", "cannot be read as JSON"),
-        ([], "no JSON object"),
+        ("{", "is not JSON"),
+        ([], "is not a JSON object"),
         ({"mcpServers": {}}, "names no servers"),
         ({"mcpServers": {"a": {}}}, "needs a `command`"),
         ({"mcpServers": {"a": {"type": "carrier pigeon", "url": "x"}}}, "needs a `command`"),

@@ -13,9 +13,10 @@ from keepwhole.store.protocol import Store
 from tests.apps.proxy.proxy_server import proxy
 from tests.apps.proxy.sdk_clients import sdk_client
 from tests.canonical.pictures import png
+from tests.promises.conversations import user_message
 from tests.upstream.pictures import pictures_in
-from tests.upstream.prompt import strings_in
-from tests.upstream.prompt_cache import TILLS, Breakpoints, Clock, Prefixes
+from tests.upstream.prompt import readable, strings_in
+from tests.upstream.prompt_cache import TILLS, Breakpoints, CachePoints, Clock, GeminiPrefixes, Prefixes
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Dialect, Json, Part, Tool
 
@@ -24,10 +25,13 @@ MODELS: dict[Dialect, str] = {
     "anthropic": "claude-sonnet-5",
     "openai_chat": "screen-chat",
     "openai_responses": "screen-responses",
+    "gemini": "screen-gemini",
+    "converse": "us.anthropic.claude-sonnet-5",
 }
 SYSTEM = "You use a computer. Take a screenshot after every action. " * 60
 SCHEMA: Json = {"type": "object", "properties": {"action": {"type": "string"}}}
 Till = Breakpoints | Prefixes
+_TILLS: dict[Dialect, type[Till]] = {**TILLS, "gemini": GeminiPrefixes, "converse": CachePoints}
 _HIDDEN = {
     "image": re.compile(r"\[Artifact: (art_\d+_\w{22})\] image/png"),
     "arguments": re.compile(r'id="(art_\d+_\w{22})", part="arguments"'),
@@ -49,6 +53,8 @@ def picture_part(dialect: Dialect, data: bytes) -> Json:
         return {"image": {"format": "png", "source": {"bytes": text}}}
     if dialect == "anthropic":
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": text}}
+    if dialect == "gemini":
+        return {"inlineData": {"mimeType": "image/png", "data": text}}
     url = f"data:image/png;base64,{text}"
     if dialect == "openai_chat":
         return {"type": "image_url", "image_url": {"url": url}}
@@ -57,7 +63,7 @@ def picture_part(dialect: Dialect, data: bytes) -> Json:
 
 def text_part(dialect: Dialect, text: str) -> Json:
     """Words in a result."""
-    if dialect == "converse":
+    if dialect in ("converse", "gemini"):
         return {"text": text}
     return {"type": "input_text" if dialect == "openai_responses" else "text", "text": text}
 
@@ -68,6 +74,8 @@ def step_messages(dialect: Dialect, call_id: str, tool: str, arguments: Json, pa
         call = {"toolUse": {"toolUseId": call_id, "name": tool, "input": arguments}}
         result = {"toolResult": {"toolUseId": call_id, "content": parts}}
         return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    if dialect == "gemini":
+        return _step_of_gemini(call_id, tool, arguments, parts)
     if dialect == "anthropic":
         use = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
         done = {"type": "tool_result", "tool_use_id": call_id, "content": parts}
@@ -81,9 +89,28 @@ def step_messages(dialect: Dialect, call_id: str, tool: str, arguments: Json, pa
     return [use, {"type": "function_call_output", "call_id": call_id, "output": parts}]
 
 
+def _step_of_gemini(call_id: str, tool: str, arguments: Json, parts: list[Json]) -> list[Json]:
+    """Every other call has an id, as calls of newer models have; images are beside the response."""
+    own = {"id": call_id} if call_id[-1:] in "13579" else {}
+    texts, media = [one["text"] for one in parts if "text" in one], [one for one in parts if "text" not in one]
+    beside = {"parts": media} if media else {}
+    call = {"functionCall": {**own, "name": tool, "args": arguments}}
+    result = {"functionResponse": {**own, "name": tool, "response": {"output": "\n".join(texts)}, **beside}}
+    return [{"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]
+
+
 def request_body(dialect: Dialect, messages: list[Json]) -> Json:
     """The next request of a client that marks its newest message for the cache, where it must."""
     about: Json = {"name": "computer", "description": "Acts and returns a screenshot."}
+    if dialect == "gemini":
+        tools = [{"functionDeclarations": [{**about, "parametersJsonSchema": SCHEMA}]}]
+        return {"model": MODELS[dialect], "system": SYSTEM, "contents": messages, "tools": tools}
+    if dialect == "converse":
+        point = {"cachePoint": {"type": "default"}}
+        last = {**messages[-1], "content": [*messages[-1]["content"], point]}
+        spec = {"toolSpec": {**about, "inputSchema": {"json": SCHEMA}}}
+        own = {"system": [{"text": SYSTEM}], "messages": [*messages[:-1], last], "toolConfig": {"tools": [spec]}}
+        return {"model": MODELS[dialect], **own}
     if dialect == "anthropic":
         last = messages[-1]
         content: Any = last["content"]
@@ -122,7 +149,7 @@ class Loop:
         """With screenshots of so many bytes, and so many characters of a script in every call."""
         self.dialect: Dialect = dialect
         self.weight, self.script = weight, script
-        self.messages: list[Json] = [{"role": "user", "content": "Book the berth."}]
+        self.messages: list[Json] = [user_message("Book the berth.", dialect)]
         self.pictures: list[bytes] = []
 
     def arguments(self, number: int) -> Json:
@@ -139,15 +166,23 @@ class Loop:
         """Add the messages of a call, and the screenshot that it returned."""
         self.pictures.append(screenshot(number, self.weight))
         parts = [text_part(self.dialect, f"Clicked at {number}."), picture_part(self.dialect, self.pictures[-1])]
-        self.messages += [*call, step_messages(self.dialect, f"call_{number}", "computer", {}, parts)[-1]]
+        answer = step_messages(self.dialect, f"call_{number}", "computer", {}, parts)[-1]
+        if self.dialect == "gemini":
+            answer["parts"][0]["functionResponse"]["id"] = f"call_{number}"
+        self.messages += [*call, answer]
 
     def run(self, store: Store, settings: Settings, steps: int, mode: str = "on", window: int = 200_000) -> LoopResult:
         """Take so many steps through a proxy, with the provider's own SDK as the client."""
         clock, model = Clock(), LoopModel(self)
-        till: Till = TILLS[self.dialect](clock, window=window)
+        till: Till = _TILLS[self.dialect](clock, window=window)
         with (
             upstream(model, till) as provider,
-            proxy(provider.url, store=store, mode=mode, settings=settings) as served,
+            proxy(
+                {"bedrock": provider.url} if self.dialect == "converse" else provider.url,
+                store=store,
+                mode=mode,
+                settings=settings,
+            ) as served,
             sdk_client(self.dialect, served.url, {"x-keepwhole-session": f"screens-{self.dialect}"}) as client,
         ):
             for number in range(steps):
@@ -171,7 +206,7 @@ class LoopModel:
         self.reads: list[str] = []
 
     def __call__(self, body: Json) -> list[Part]:
-        messages: list[Json] = body.get("messages", body.get("input"))
+        messages: list[Json] = body.get("messages", body.get("input", body.get("contents")))
         if self._asked is not None:
             self._check(*self._asked, messages[-1])
             self._asked = None
@@ -188,7 +223,7 @@ class LoopModel:
     def _hidden(self, messages: list[Json], part: str) -> tuple[int, Json] | None:
         """The last step of which an image or the arguments are not shown, and what to ask for."""
         for number in reversed(range(self._calls)):
-            step = json.dumps([message for message in messages if f'"call_{number}"' in json.dumps(message)])
+            step = readable([message for message in messages if f'"call_{number}"' in json.dumps(message)])
             found = _HIDDEN[part].search(step.replace("\\", ""))
             if found is not None:
                 return number, {"id": found[1], **({"part": "arguments"} if part == "arguments" else {})}

@@ -1,6 +1,7 @@
 """Bedrock over the proxy with an API key: in frames and whole, what is recorded of it, and what its spans say."""
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
 import pytest
@@ -93,6 +94,37 @@ def test_a_recall_is_answered_on_the_way(bedrock: Bedrock, end: str) -> None:
     assert (bedrock.served.refused, len(bedrock.served.asked)) == ([], 2)
     kind = answer.headers["content-type"]
     assert kind == ("application/vnd.amazon.eventstream" if "stream" in end else "application/json")
+
+
+@pytest.mark.parametrize("end", ["/converse", "/invoke"])
+def test_what_is_counted_is_what_would_be_sent(bedrock: Bedrock, end: str) -> None:
+    bedrock.served.model = lambda _: [Text("So.")]
+    long = "".join(f"line {number} of a long output\n" for number in range(20_000))
+    body = {**ENDS[end], "messages": _with_result(end, long)}
+    assert ask(bedrock.running.port, MODEL + end, body, KEY).status == 200
+    bedrock.running.rest()
+    before = len(bedrock.answers())
+    data = json.dumps(body).encode()
+    inside: Json = {"converse": body} if end == "/converse" else {"invokeModel": {"body": b64encode(data).decode()}}
+    counted = ask(bedrock.running.port, f"{MODEL}/count-tokens", {"input": inside}, KEY)
+    assert (counted.status, bedrock.served.refused) == (200, [])
+    assert 0 < counted.body["inputTokens"] < len(long) / 8
+    sent = bedrock.served.asked[-1].body["input"]
+    request = sent.get("converse") or json.loads(b64decode(sent["invokeModel"]["body"]))
+    assert request == bedrock.served.asked[0].body
+    bedrock.running.rest()
+    assert len(bedrock.answers()) == before, "what is only counted is not recorded"
+
+
+def _with_result(end: str, text: str) -> list[Json]:
+    if end == "/converse":
+        call: Json = {"toolUse": {"toolUseId": "c1", "name": "work", "input": {}}}
+        result: Json = {"toolResult": {"toolUseId": "c1", "content": [{"text": text}]}}
+    else:
+        call = {"type": "tool_use", "id": "c1", "name": "work", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "c1", "content": text}
+    first = ENDS[end]["messages"]
+    return [*first, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
 
 
 @EACH

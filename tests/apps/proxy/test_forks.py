@@ -323,7 +323,7 @@ def test_a_fork_that_does_not_fit_the_quota_begins_as_a_new_session(tmp_path: Pa
     first = begin(router(tmp_path, store), "one", said)
     second = begin(router(tmp_path, store, session_quota=len(LONG) // 2), "two", [*said, *AGAIN])
     assert ids(first)
-    assert not ids(second), "what is not stored is sent whole"
+    assert not ids(second), "what is not stored is sent in full"
     assert LONG in json.loads(second.body)["messages"][2]["content"]
 
 

@@ -19,6 +19,7 @@ from tests.apps.proxy.agent import Agent, Outcome
 from tests.apps.proxy.agent_model import Model, turns_of
 from tests.apps.proxy.agent_proxy import Running, forbid_growth, proxy
 from tests.apps.proxy.proxy_server import proxy as serving
+from tests.long_run import one_in
 from tests.postgres import fresh_url
 from tests.postgres import running as server
 from tests.upstream.answer import Answer
@@ -37,6 +38,7 @@ PRICES: dict[Dialect, tuple[float, float]] = {
 }
 ONE = {"proxy": {"tenants": "one"}, "auto": {"worth": 0, "horizon": 1, "start": 20000}}
 every_dialect = pytest.mark.parametrize("dialect", TILLS)
+some_dialect = one_in(3, ((dialect,) for dialect in TILLS))
 every_length = pytest.mark.parametrize("steps", [FEW, pytest.param(MANY, marks=pytest.mark.torture)])
 
 
@@ -164,7 +166,7 @@ def test_what_the_provider_reads_from_its_cache_was_foreseen(worked: Worked, dia
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", pytest.param("openai_chat", marks=pytest.mark.torture)])
-@pytest.mark.parametrize("factor", [0.5, 2.0])
+@pytest.mark.parametrize("factor", [pytest.param(0.5, marks=pytest.mark.torture), 2.0])
 def test_prices_that_are_wrong_by_a_factor_of_two_cost_little(tmp_path: Path, dialect: Dialect, factor: float) -> None:
     read, write = PRICES[dialect]
     models = {MODELS[dialect]: {"read": read * factor, "write": write / factor}}
@@ -188,7 +190,7 @@ def test_a_proxy_that_is_to_change_nothing_changes_nothing(tmp_path: Path, diale
     assert run.did == plain.did
 
 
-@every_dialect
+@pytest.mark.parametrize("dialect", some_dialect)
 def test_what_is_left_out_is_read_from_the_files_that_notices_name(tmp_path: Path, dialect: Dialect) -> None:
     settings = {"recall": "path", "recall_reader": "read_file"}
     plain, run = straight(dialect, FEW), through(tmp_path, dialect, FEW, **settings)
@@ -197,7 +199,7 @@ def test_what_is_left_out_is_read_from_the_files_that_notices_name(tmp_path: Pat
     assert run.model.did["read_file"] > 0, "nothing had to be looked up"
 
 
-@every_dialect
+@pytest.mark.parametrize("dialect", some_dialect)
 def test_answers_that_come_packed_are_read_alike(tmp_path: Path, dialect: Dialect) -> None:
     assert through(tmp_path, dialect, 12, packed=True).did == straight(dialect, 12).did
 

@@ -1,6 +1,8 @@
 """What a receipt says about given figures, and what it leaves out."""
 
+import json
 from collections import Counter
+from itertools import count
 
 import pytest
 
@@ -16,6 +18,8 @@ from keepwhole.models.profiles import profile_for
 from keepwhole.wire.dialects import endpoint_of
 
 SONNET = "claude-sonnet-4-5"
+NUMBERS = count(1)
+"""Those of the entries."""
 
 
 def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **about: object) -> LoggedRequest:
@@ -24,7 +28,7 @@ def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **abou
     request = Request(at=0, trace_id="r", size=0, digest="", tokens_whole=whole, tokens_sent=sent, **given)
     billed = {} if used is None else {"input": sum(used), "cached": used[1], "written": used[2]}
     response = Response(at=0, trace_id="r", status=200, outcome="complete", **billed)
-    return LoggedRequest(1, request, response)
+    return LoggedRequest(next(NUMBERS), request, response)
 
 
 def told(*steps: LoggedRequest, **more: object) -> list[str]:
@@ -187,3 +191,19 @@ def test_requests_that_are_no_conversation_are_counted_apart() -> None:
     meter.add(ProxiedRequest(endpoint_of("/v1/messages/count_tokens")))
     tally = meter.tally(MemoryStore(), Settings(home="unused"))
     assert (tally.others, tally.unrecorded, tally.trouble) == (1, 0, {})
+
+
+def test_the_newest_limits_are_on_the_receipt_of_a_client_that_pays_with_a_plan() -> None:
+    def limited(names: str, **about: object) -> LoggedRequest:
+        found = step(10, 10, (10, 0, 0), **about)
+        assert found.response is not None
+        told = json.dumps([[name, 0.42, None] for name in names])
+        return found._replace(response=found.response.replace(limits=told))
+
+    plan = limited("ab", by_plan=True)
+    assert not [line for line in told(limited("ab")) if line.startswith("  limits")], "a key is billed"
+    assert "  limits    a: 42 % used; b: 42 % used" in told(limited("x", by_plan=True), plan, step(10, 10))
+    assert "  limits    c: 42 % used" in told(plan, limited("c"))
+    many = "; ".join(f"{name}: 42 % used" for name in "abcd")
+    assert f"  limits    {many}" in told(limited("abcd", by_plan=True))
+    assert f"  limits    {many}" in told(limited("abcde", by_plan=True))

@@ -45,7 +45,7 @@ def steps(cli: Cli) -> list[list[LoggedRequest]]:
 
 
 def test_a_record_without_requests_is_reported(cli: Cli) -> None:
-    assert b"No request is on record yet" in cli("report").stdout
+    assert b"No request is recorded yet" in cli("report").stdout
 
 
 def test_few_sessions_are_not_compared(cli: Cli) -> None:
@@ -69,10 +69,20 @@ def test_a_difference_is_reported_with_its_interval(cli: Cli) -> None:
     assert re.search(r"^Input tokens a request: [45]\d % less where viewed, between \d+ % less and", told, re.M)
     assert "Requests a session: no difference seen" in told
     found = cli.json("report")
-    assert found["groups"]["viewed"]["sessions"] == found["groups"]["held out"]["sessions"] == 8
+    assert found["groups"]["viewed"]["sessions"] == found["groups"]["held_out"]["sessions"] == 8
     ratio = found["ratios"]["tokens"]
     assert ratio["low"] < ratio["value"] < ratio["high"] < 1
     assert cli.json("report") == found
+
+
+def test_a_session_that_was_viewed_and_not_is_counted_apart(cli: Cli) -> None:
+    put(cli, "viewed", "on", [1_000])
+    assert "in neither column" not in cli.said("report")
+    put(cli, "both", "on", [1_000])
+    put(cli, "both", "shadow", [9_000])
+    assert "\n1 sessions were both viewed and not, and are in neither column.\n" in cli.said("report")
+    groups = cli.json("report")["groups"]
+    assert (groups["viewed"]["sessions"], groups["held_out"]["sessions"]) == (1, 0)
 
 
 def test_noise_is_no_difference(cli: Cli) -> None:

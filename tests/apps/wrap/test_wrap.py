@@ -198,7 +198,7 @@ def test_a_session_that_is_held_out_is_sent_unchanged_and_reported(cli: Cli) -> 
         assert b"nothing was changed" in run(cli, port).stderr
     assert results(log[-1]["messages"]) == [TEXT]
     groups = cli.json("report")["groups"]
-    assert (groups["viewed"]["sessions"], groups["held out"]["sessions"]) == (0, 1)
+    assert (groups["viewed"]["sessions"], groups["held_out"]["sessions"]) == (0, 1)
 
 
 def test_a_run_without_any_request_is_reported(cli: Cli) -> None:
@@ -436,7 +436,7 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
     assert done.stdout == b"All done.\n"
     assert results(log[-1]["messages"]) == [TEXT]
     told = done.stderr.decode()
-    assert "result not kept and so shown whole" in told
+    assert "result not kept and so shown in full" in told
     assert told.startswith("keepwhole: 2 requests, 2 of them not on record\n")
     assert all(line.startswith(("keepwhole: ", "  ")) for line in told.splitlines())
 

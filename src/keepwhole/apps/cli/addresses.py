@@ -4,7 +4,7 @@ import os
 
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
-from keepwhole.store.factory import is_address, open_store
+from keepwhole.store.factory import check_folder, is_address, open_store
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
 
@@ -16,6 +16,8 @@ def open_record_at(address: str, settings: Settings, blobs: str | None = None) -
 
     Large bodies are in `blobs`; without it, in the `blobs` of the settings if this is the record that they name.
     """
+    if not is_address(address):
+        check_folder(address)
     own = settings.store or settings.home
     folder = settings.home if is_address(address) else os.path.expanduser(address)
     place = address if is_address(address) else folder
@@ -26,6 +28,8 @@ def open_record_at(address: str, settings: Settings, blobs: str | None = None) -
 
 def open_existing_record(address: str, settings: Settings, blobs: str | None = None) -> Store:
     """The record at an address; `NotFound` where it does not exist."""
+    if not is_address(address):
+        check_folder(address)
     if not is_address(address) and not os.path.isfile(os.path.join(os.path.expanduser(address), "record.db")):
         raise NotFound(f"There is no record in `{address}`: give the folder that `record.db` is in.")
     return open_record_at(address, settings, blobs)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from keepwhole.apps.cli import screen, search, show
-from keepwhole.apps.cli.command_context import CommandContext, add_action
+from keepwhole.apps.cli.command_context import CommandContext, add_action, add_count, refuse_together
 from keepwhole.errors import UsageError
 from keepwhole.record.fork import purge_with_files
 from keepwhole.store.protocol import CollectsOrphans, SessionInfo, entry_of, result_of
@@ -18,26 +18,27 @@ from keepwhole.truncation.present import summarize
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = add_action(commands, "list", list_artifacts, help="the artifacts of a session")
-    listing.add_argument("--all", action="store_true", help="of all sessions")
-    listing.add_argument("--limit", type=int, default=200, metavar="N", help="the newest N of each (default: 200)")
-    showing = add_action(commands, "show", show.show, help="the content of one")
+    listing = add_action(commands, "list", list_artifacts, help="list the artifacts of a session")
+    listing.add_argument("--all", action="store_true", help="list those of all sessions")
+    add_count(listing, "--limit", "the newest N of each (default: 200)", 200)
+    showing = add_action(commands, "show", show.show, help="show the content of one artifact")
     show.add_show(showing, "content", "keepwhole artifacts show")
-    searching = add_action(commands, "search", search.search, help="results in which all these words occur")
+    searching = add_action(commands, "search", search.search, help="find lines that contain all these words")
     search.add_search(searching, "words")
     cleaning = add_action(
-        commands, "clean", clean_artifacts, help="purge sessions that are over: ended and ephemeral ones"
+        commands, "clean", clean_artifacts, help="delete sessions that are over: ended and ephemeral ones"
     )
     cleaning.add_argument("--all", action="store_true", help="purge every session; asks first")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
     collecting = add_action(
-        commands, "collect", collect_orphans, help="move bodies that no entry has to `trash/`", session=False
+        commands, "collect", collect_orphans, help="move bodies that belong to no entry to `trash/`", session=False
     )
-    collecting.add_argument("--all", action="store_true", help="even if they are more than a few per cent")
+    collecting.add_argument("--all", action="store_true", help="even if they are more than a few percent")
 
 
 def list_artifacts(args: argparse.Namespace) -> int:
     """List artifacts."""
+    refuse_together(args, "all", "session")
     context = CommandContext(args)
     sessions = context.store.sessions() if args.all else [context.current_session()]
     rows: list[dict[str, Any]] = []
@@ -58,7 +59,7 @@ def list_artifacts(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json(rows)
     elif not rows:
-        screen.say("No artifacts: everything kept so far was shown whole.")
+        screen.say("No artifacts: every result so far was shown in full.")
     else:
         cells = [(r["artifact_id"], size_text(r["bytes"]), f"{r['lines']:,}", r["source"]) for r in rows]
         screen.print_table(("ID", "Size", "Lines", "Source"), cells, right=(1, 2))
@@ -67,12 +68,13 @@ def list_artifacts(args: argparse.Namespace) -> int:
 
 def clean_artifacts(args: argparse.Namespace) -> int:
     """Purge sessions that are over."""
+    refuse_together(args, "all", "session")
     context = CommandContext(args)
     sessions = _to_clean(args, context)
     asks = args.all or args.session
     count = f"{len(sessions)} session{'s' if len(sessions) != 1 else ''}"
     freed = sum(info.stored for info in sessions)
-    if asks and sessions and not screen.confirm(f"Purge {count} with {size_text(freed)} for good?", args.yes):
+    if asks and sessions and not screen.confirm(f"Permanently purge {count} with {size_text(freed)}?", args.yes):
         return 1
     with screen.Progress("purging", len(sessions)) as progress:
         for info in sessions:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from keepwhole import config
-from keepwhole.errors import NotFound
+from keepwhole.apps.cli.parser import WholeNumber
+from keepwhole.errors import NotFound, UsageError
 from keepwhole.session import Session
 from keepwhole.store.protocol import Row, SessionInfo
 
@@ -28,9 +29,18 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
+def add_count(parser: argparse.ArgumentParser, option: str, help: str, default: int | None = None) -> None:
+    """Add an option that takes a whole number, one at least."""
+    parser.add_argument(option, type=WholeNumber(1), default=default, metavar="N", help=help)
+
+
 def add_mode(parser: argparse.ArgumentParser) -> None:
     """Add the option that sets the mode."""
-    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    parser.add_argument(
+        "--mode",
+        choices=("off", "shadow", "on"),
+        help="off: change nothing; shadow: only say what would change; on: do it",
+    )
 
 
 def add_options(parser: argparse.ArgumentParser, session: bool = True) -> None:
@@ -63,6 +73,12 @@ def add_part(parser: argparse.ArgumentParser) -> "argparse._MutuallyExclusiveGro
     part.add_argument("--lines", metavar="A-B", help="these lines, counted from 1")
     part.add_argument("--chars", metavar="A-B", help="these characters, counted from 0, B not included")
     return part
+
+
+def refuse_together(args: argparse.Namespace, first: str, second: str) -> None:
+    """Refuse two options of which one would be ignored."""
+    if all(getattr(args, option.replace("-", "_")) for option in (first, second)):
+        raise UsageError(f"`--{first}` and `--{second}` contradict each other. Leave one of them out.")
 
 
 class CommandContext:

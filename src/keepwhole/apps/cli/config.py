@@ -11,8 +11,8 @@ from keepwhole.apps.cli.command_context import add_action
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add_action(commands, "show", show, help="every setting with its value and source", session=False)
-    add_action(commands, "check", check, help="is the settings file right?", session=False)
+    add_action(commands, "show", show, help="show every setting with its value and source", session=False)
+    add_action(commands, "check", check, help="check the settings file", session=False)
 
 
 def show(args: argparse.Namespace) -> int:

@@ -6,6 +6,8 @@ It is shown as any other result that arrives (`policies.arrival`), under the lim
 import argparse
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
@@ -29,11 +31,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     parser.add_argument("file", metavar="FILE", help="the text; - for standard input")
     add_config(parser)
-    parser.add_argument("--tool", default="tool", help="name of the tool it came from")
-    parser.add_argument("--strategy", help="cut by this strategy, whatever the text looks like")
-    parser.add_argument("--question", default="", help="what the text is wanted for")
+    parser.add_argument("--tool", default="tool", help="name of the tool that returned it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--strategy", help="use this strategy, whatever the text looks like")
+    how.add_argument("--compare", action="store_true", help="compare all strategies")
+    parser.add_argument("--question", default="", help="the question that the text should answer")
     parser.add_argument("--limit", type=int, metavar="N", help="most characters to show")
-    parser.add_argument("--compare", action="store_true", help="all strategies side by side")
     add_json(parser)
     parser.set_defaults(act=cut)
 
@@ -52,7 +55,7 @@ def cut(args: argparse.Namespace) -> int:
         return 0
     screen.show(shown.content)
     screen.warn("")
-    for name, value in report.items():
+    for name, value in _in_words(report).items():
         screen.warn(f"{name:>12}  {value}")
     return 0
 
@@ -61,7 +64,7 @@ def _read(path: str) -> tuple[str, Artifact]:
     try:
         data = sys.stdin.buffer.read() if path == "-" else _file_bytes(path)
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror}.") from error
+        raise UsageError(f"`{path}` cannot be read: {error.strerror}. Check the path.") from error
     facts = measure(data)
     artifact = Artifact(
         artifact_id=_EXAMPLE, summary=path, size=facts.size, media_type=media_type(data), digest=facts.digest
@@ -87,17 +90,45 @@ def _limits(args: argparse.Namespace) -> Limits:
     return limits
 
 
-def _report(shown: TruncationResult, source: TextSource, limits: Limits) -> dict[str, object]:
+def _report(shown: TruncationResult, source: TextSource, limits: Limits) -> dict[str, Any]:
     about = shown.metadata
     gaps = shown.cut.gaps if shown.cut else []
     return {
-        "kind": sniff(source),
+        "kind": "binary" if about.strategy_used == "binary" else sniff(source),
         "strategy": about.strategy_used,
-        "because": reason(source, limits) if about.was_truncated else "it fits",
-        "original": f"{about.original_size:,} characters, {source.lines:,} lines, ≈ {about.original_tokens:,} tokens",
-        "shown": f"{about.truncated_size:,} characters, ≈ {about.truncated_tokens:,} tokens",
-        "left out": f"{sum(gap.stop - gap.start for gap in gaps):,} characters in {len(gaps)} places",
+        "because": _because(shown, source, limits),
+        "chars": about.original_size,
+        "lines": source.lines,
+        "tokens": about.original_tokens,
+        "shown_chars": about.truncated_size,
+        "shown_tokens": about.truncated_tokens,
+        "left_out_chars": sum(gap.stop - gap.start for gap in gaps),
+        "gaps": len(gaps),
     }
+
+
+def _in_words(report: Mapping[str, Any]) -> dict[str, str]:
+    """The report as people read it."""
+    chars, lines, tokens, shown, shown_tokens, left_out, gaps = (
+        screen.plural(report[name], word)
+        for name, word in (
+            *(("chars", "character"), ("lines", "line"), ("tokens", "token")),
+            *(("shown_chars", "character"), ("shown_tokens", "token")),
+            *(("left_out_chars", "character"), ("gaps", "place")),
+        )
+    )
+    return {
+        **{name: report[name] for name in ("kind", "strategy", "because")},
+        "original": f"{chars}, {lines}, ≈ {tokens}",
+        "shown": f"{shown}, ≈ {shown_tokens}",
+        "left out": f"{left_out} in {gaps}",
+    }
+
+
+def _because(shown: TruncationResult, source: TextSource, limits: Limits) -> str:
+    if not shown.metadata.was_truncated:
+        return "it fits"
+    return "it is not text" if shown.metadata.strategy_used == "binary" else reason(source, limits)
 
 
 def _compare(args: argparse.Namespace, text: str, artifact: Artifact, limits: Limits) -> int:
@@ -111,11 +142,12 @@ def _compare(args: argparse.Namespace, text: str, artifact: Artifact, limits: Li
         kept = sum(part.stop - part.start for part in shown.cut.kept) if shown.cut else 0
         gaps = len(shown.cut.gaps) if shown.cut else 0
         used = shown.metadata.strategy_used
-        rows.append((name, used, len(shown.content), kept, gaps, f"{took:.1f}", _second_line(shown)))
-    headers = ("asked for", "used", "shown", "kept", "gaps", "ms", "after the first gap")
+        rows.append((name, used, len(shown.content), kept, gaps, round(took, 1), _second_line(shown)))
     if args.json:
-        screen.print_json([dict(zip(headers, row, strict=True)) for row in rows])
+        names = ("asked_for", "strategy", "shown_chars", "kept_chars", "gaps", "ms", "after_first_gap")
+        screen.print_json([dict(zip(names, row, strict=True)) for row in rows])
     else:
+        headers = ("asked for", "used", "shown", "kept", "gaps", "ms", "after the first gap")
         screen.print_table(headers, rows, right=(2, 3, 4, 5))
     return 0
 

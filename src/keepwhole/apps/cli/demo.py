@@ -45,7 +45,7 @@ def demo(args: argparse.Namespace) -> int:
 
 
 def _keep(session: Session) -> dict[str, KeptResult]:
-    screen.say(screen.bold("1  keep: every result is stored whole before anything else happens\n"))
+    screen.say(screen.bold("1  keep: every result is stored in full before anything else happens\n"))
     kept: dict[str, KeptResult] = {}
     rows: list[tuple[object, ...]] = []
     for tool, arguments, make in SAMPLES:
@@ -78,8 +78,7 @@ def _view(shown: KeptResult) -> None:
 
 def _recall(session: Session, shown: KeptResult) -> bool:
     screen.say(screen.bold("\n3  recall: one call brings back what was left out\n"))
-    call = shown.content.rsplit("get_artifact(", 1)[1]
-    first = call.split('lines="')[1].split("-")[0]
+    first = shown.content.rsplit("\nLines ", 1)[1].split("-")[0].replace(",", "")
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": f"{first}-{int(first) + 2}"})
     screen.say(f'  get_artifact(id="{shown.artifact_id}", lines="{first}-{int(first) + 2}")')
     for line in answer.content.splitlines():

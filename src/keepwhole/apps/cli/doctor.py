@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_options(parser, session=False)
     parser.add_argument("--full", action="store_true", help="also verify every byte of every session")
     parser.add_argument(
-        "--accept", action="store_true", help="go on with a record that went back in time, without what is missing"
+        "--accept", action="store_true", help="accept a record that went back in time, and what it lost"
     )
     parser.set_defaults(act=doctor)
 

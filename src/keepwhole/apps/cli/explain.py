@@ -1,4 +1,4 @@
-"""`keepwhole explain SESSION [STEP]`: which rule edited what, when, what it saved, how to undo it."""
+"""`keepwhole explain SESSION [NUMBER]`: which rule edited what, when, what it saved, how to undo it."""
 
 import argparse
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
     parser.add_argument("session", metavar="SESSION", nargs="?", help="session (default: the newest here)")
-    parser.add_argument("step", metavar="STEP", nargs="?", type=int, help="only the result with this number")
+    parser.add_argument("step", metavar="NUMBER", nargs="?", type=int, help="only the result with this number")
     parser.set_defaults(act=explain)
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Explain every result that is not shown whole."""
+    """Explain every result that is not shown in full."""
     context = CommandContext(args)
     info = context.current_session()
     found = [each for each in _explain(context, info.name) if args.step in (None, each["step"])]
@@ -104,7 +104,7 @@ def _print_shadow(session: str, edits: list[Edit], as_json: bool) -> int:
         (str(each.step), screen.line(each.tool, 24), each.rule, each.strategy, each.tokens_before, each.tokens_after)
         for each in edits
     ]
-    screen.print_table(("step", "tool", "rule", "strategy", "≈ tokens", "would be"), rows, right=(4, 5))
+    screen.print_table(("result", "tool", "rule", "strategy", "≈ tokens", "would be"), rows, right=(4, 5))
     return 0
 
 
@@ -129,7 +129,7 @@ def _print(session: str, found: list[dict[str, Any]]) -> None:
         )
         for e in found
     ]
-    screen.print_table(("step", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
+    screen.print_table(("result", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
     for rule in dict.fromkeys(e["rule"] for e in found):
         why = found[0]["why"] if len(found) == 1 else rule_meaning(rule)
         screen.say(f"\n{screen.bold(rule)}: {why}.")

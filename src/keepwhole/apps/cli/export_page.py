@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--raw",
         action="store_true",
-        help="leave in what looks like a key (default: masked; of an archive's entry that has one, only the hash)",
+        help="include what looks like a key (default: masked; for an archive, such an entry is exported as its hash)",
     )
 
 

@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("id", metavar="ID", nargs="?", help="a trace id or an artifact id")
     what.add_argument(
-        "--text", metavar="STRING", help="every entry that has this string; - reads it from standard input"
+        "--text", metavar="STRING", help="delete every entry that contains this string; - reads it from standard input"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(act=forget)
@@ -37,7 +37,7 @@ def forget(args: argparse.Namespace) -> int:
         text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
         plans = _plans(context, args, text)
         count = sum(len(plan.seqs) for plan in plans)
-        if count and not screen.confirm(f"Remove {_described(plans)} for good?", args.yes):
+        if count and not screen.confirm(f"Permanently delete {_described(plans)}?", args.yes):
             return 1
         for plan in plans:
             if plan.seqs:
@@ -85,4 +85,6 @@ def _report(context: CommandContext, args: argparse.Namespace, plans: list[Forge
         screen.say(f"It may still be in {screen.line(path)}, which was made before an update; delete that file.")
     if context.settings.store:
         screen.say(_ON_A_SERVER)
-    screen.say("Backups, exports and copies made earlier still have it, and so does an agent that goes on sending it.")
+    screen.say(
+        "Backups, exports and copies made earlier still have it, and so does an agent that continues to send it."
+    )

@@ -21,9 +21,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary, act in (
-        ("install", "add Keepwhole's hooks to a client's settings, beside yours", install),
-        ("uninstall", "remove them again; every other byte stays", uninstall),
-        ("status", "where hooks are installed; exit code 1 where they are not", status),
+        ("install", "add Keepwhole's hooks to a client's settings; your own hooks stay", install),
+        ("uninstall", "remove them again; nothing else in the file changes", uninstall),
+        ("status", "say where hooks are installed; exit code 1 if they are not", status),
     ):
         own = commands.add_parser(name, help=summary)
         own.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=" | ".join(CLIENTS))
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--scope", choices=("user", "project"), default="user", help="user (default), or project: this folder"
         )
         own.set_defaults(act=act)
-    running = commands.add_parser("run", help="what the client runs: its JSON on standard input, an answer or nothing")
+    running = commands.add_parser("run", help="the command that the client runs: reads its JSON from standard input")
     running.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=" | ".join(CLIENTS))
     running.set_defaults(act=answer)
 
@@ -48,7 +48,7 @@ def install(args: argparse.Namespace) -> int:
 
     target = _target(args)
     if install(target):
-        screen.say(f"{args.client} calls `{screen.safe(target.command)}` now, by {screen.safe(target.path)}.")
+        screen.say(f"{args.client} calls `{screen.safe(target.command)}` now, as {screen.safe(target.path)} says.")
         screen.say(_NEXT[args.client])
         screen.say(_advice(args.client))
     else:

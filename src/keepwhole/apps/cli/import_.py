@@ -110,7 +110,8 @@ def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
     if len(news) > _LISTED:
         screen.say(f"and {len(news) - _LISTED:,} more")
     known = report["results"] - report["added"] - report["refused"]
-    screen.say(f"\n{report['runs']:,} runs, {report['added']:,} results added, {known:,} were there already.")
+    runs, added = screen.plural(report["runs"], "run"), screen.plural(report["added"], "result")
+    screen.say(f"\n{runs}, {added} added, {known:,} there already.")
     if report["truncated"]:
         screen.say(f"{report['truncated']:,} had been cut before they came here; they are marked `legacy_truncated`.")
     if report["restored"]:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_config
 from keepwhole.apps.cli.proxy import require_extra, run_until_stopped
 from keepwhole.apps.listener import Address, read_token
 from keepwhole.errors import UsageError
@@ -23,7 +23,7 @@ TOKEN = "KEEPWHOLE_INSPECTOR_TOKEN"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    add_options(parser, session=False)
+    add_config(parser)
     parser.add_argument("--session", metavar="ID", help="open the page at this session")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (default: any that is free)")
     parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")

@@ -1,7 +1,10 @@
 """`keepwhole`: find the command, import only that one, and turn errors into messages and exit codes."""
 
+import errno
+import io
 import os
 import sys
+from typing import TextIO
 
 from keepwhole.errors import KeepwholeError, NotFound, StoreError
 from keepwhole.install import POSIX_HINT, is_posix
@@ -9,53 +12,55 @@ from keepwhole.install import POSIX_HINT, is_posix
 GROUPS: dict[str, dict[str, str]] = {
     "look first": {
         "demo": "see what it does, in under ten seconds",
-        "replay": "what each policy would have cost and hidden, on the logs you already have",
-        "inspect": "open a local page: what was kept, shown and sent, step by step and live",
+        "replay": "compare policies on your own logs: what each would have cost and hidden",
+        "inspect": "open a local page that shows what was kept, shown and sent, step by step, live",
     },
     "run an agent": {
         "wrap": "run an agent once, shorten and keep what it sends, and print what that saved",
         "proxy": "run a proxy between agents and their providers; the agents need no change",
         "serve": "run the proxy and the page in one process; `--sample` adds a made-up session",
-        "hook": "let coding agents keep their results here, by their own hooks",
+        "hook": "keep the results of a coding agent by its own hooks",
         "mcp": "serve the recall tools and `keep` to MCP clients",
-        "mcp-gateway": "run other MCP servers, keep what their tools return, pass on what fits",
+        "mcp-gateway": "run other MCP servers, keep what their tools return, and pass on what fits",
     },
     "read": {
         "sessions": "list, show, verify, purge, export and import sessions",
         "artifacts": "list, show, search and clean results that were shortened",
-        "show": "one result: what the tool returned, and what was shown of it",
-        "trace": "one call: its arguments, how it ended, and its output in pages",
-        "search": "what was kept that is relevant to a question, and how to read more",
-        "sent": "what was sent to a provider, any request again byte for byte, and the answers",
-        "explain": "which rule shortened what, when, what it saved, and how to undo it",
-        "status": "how full the context window is, and what the input cost and saved",
-        "report": "sessions with Keepwhole compared with those held out: tokens, cache, cost",
+        "show": "show one result: what the tool returned, and what the model saw of it",
+        "trace": "show one call: its arguments, how it ended, and its output in pages",
+        "search": "find kept results that are relevant to a question, and how to read more",
+        "sent": "list requests and answers, or print one byte for byte",
+        "explain": "say which rule shortened what, when, what it saved, and how to undo it",
+        "status": "say how full the context window is, and what the input cost and saved",
+        "report": "compare sessions with Keepwhole to those held out: tokens, cache, cost",
     },
     "keep": {
-        "run": "run a command, keep all its output, print what fits",
-        "keep": "keep standard input, print what fits",
+        "run": "run a command, keep all its output, and print what fits",
+        "keep": "keep standard input, and print what fits",
         "import": "add logs that agents wrote to the record, to search and show past runs",
-        "cut": "what a model would see of a file, what is left out and why",
-        "view": "what would be sent of a conversation, beside what is kept",
+        "cut": "show what a model would see of a file, what is left out, and why",
+        "view": "show what would be sent of a conversation, next to what is kept",
         "undo": "show a result in full again",
     },
     "look after": {
         "doctor": "check that the record is safe here",
         "config": "show the settings and where they come from, or check them",
-        "store": "copy, back up and restore a whole record; set up one on a server",
+        "store": "copy, back up and restore a record; set one up on a server",
         "init": "give this folder a record of its own",
         "trust": "approve what a folder's files decide: where requests go, where the record is",
-        "forget": "delete one result, or a string wherever it was kept, for good",
-        "rolling-context": "turn aging by steps on or off; remembered",
+        "forget": "permanently delete one result, or a string wherever it was kept",
+        "rolling-context": "turn aging by steps on or off, for all later commands",
         "completion": "print a script that completes commands and options in bash, zsh or fish",
     },
 }
 COMMANDS: dict[str, str] = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_NOT_FOUND = 3
 EXIT_STORE = 4
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -79,8 +84,29 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return EXIT_PIPE
+    except OSError as error:
+        print(f"keepwhole: {_printable(_about_system(error))}", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere, so that the end of the process does not fail at it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _about_system(error: OSError) -> str:
+    """What the system refused, and the next step."""
+    why = error.strerror or str(error)
+    if error.filename is not None:
+        return f"`{os.fsdecode(error.filename)}` cannot be used ({why}). Check the path, and your rights to it."
+    if isinstance(error, FileNotFoundError):
+        return "The current folder does not exist any more. Change to another one with `cd`."
+    if error.errno in _FULL:
+        _drop_output()
+        return f"The output cannot be written ({why}). Free some space, or send it to another place."
+    return f"The system refused what this command needs ({why}). `keepwhole doctor` checks the record."
 
 
 def _run(argv: list[str]) -> int:
@@ -88,12 +114,18 @@ def _run(argv: list[str]) -> int:
 
     first = next((word for word in argv if not word.startswith("-")), None)
     parser = parser_for(first if first in COMMANDS else None, GROUPS)
+    parser.check_first(argv)
     args = parser.parse_args(argv)
     args.words = argv
     if args.command is None:
         parser.print_help()
         return EXIT_USAGE
-    return args.act(args)
+    output: TextIO = sys.stdout
+    if isinstance(output, io.TextIOWrapper) and output.errors == "strict":
+        output.reconfigure(errors="replace")  # a terminal without Unicode shows `?`
+    code = args.act(args)
+    output.flush()
+    return code
 
 
 def _exit_code(error: KeepwholeError) -> int:

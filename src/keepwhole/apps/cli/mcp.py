@@ -13,7 +13,9 @@ from keepwhole.install import install_hint
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_config(parser)
-    parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
+    parser.add_argument(
+        "--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else the session of this folder)"
+    )
     add_address_options(parser)
     parser.set_defaults(act=mcp)
 
@@ -21,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def add_address_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that clients connect to."""
     parser.add_argument("--http", metavar="HOST:PORT", help="serve over HTTP, with a token, instead of standard input")
-    parser.add_argument("--public", action="store_true", help="let HTTP listen where other machines can reach it")
+    parser.add_argument("--public", action="store_true", help="allow an address that other machines can reach")
 
 
 def mcp(args: argparse.Namespace) -> int:
@@ -31,6 +33,8 @@ def mcp(args: argparse.Namespace) -> int:
     from keepwhole.apps.mcp.listener import serve_http, serve_stdio
     from keepwhole.apps.mcp.server import record_server
 
+    if args.public and not args.http:
+        raise UsageError("`--public` is for HTTP. Add `--http HOST:PORT`, or leave it out.")
     address = parse_address(args.http, args.public) if args.http else None
     context = CommandContext(args)
     server = record_server(context.shell_session())

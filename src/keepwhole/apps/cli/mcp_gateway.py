@@ -14,23 +14,29 @@ def add(parser: argparse.ArgumentParser) -> None:
     servers = ("--servers", "--config")  # the second as other MCP programs call it; entries that `wrap` wrote have it
     words = "the servers, as clients write them: `mcpServers` by name"
     parser.add_argument(*servers, dest="servers", metavar="FILE", help=words)
-    parser.add_argument("--server", metavar="NAME", help="only this one of them")
+    parser.add_argument("--server", metavar="NAME", help="only this server")
     add_config(parser, "--settings")
-    parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
-    parser.add_argument("--inherit-env", action="store_true", help="hand servers this environment, as clients do")
-    parser.add_argument("--without-recall", action="store_true", help="offer no recall tools; `keepwhole mcp` does")
+    parser.add_argument(
+        "--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else the session of this folder)"
+    )
+    parser.add_argument(
+        "--inherit-env", action="store_true", help="pass this environment to the servers, as clients do"
+    )
+    parser.add_argument(
+        "--without-recall", action="store_true", help="offer no recall tools, for use beside `keepwhole mcp`"
+    )
     add_address_options(parser)
     parser.set_defaults(act=gateway)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    wrapping = actions.add_parser("wrap", help="put the gateway before the servers in a client's file")
+    wrapping = actions.add_parser("wrap", help="put the gateway in front of the servers in a client's file")
     wrapping.add_argument("path", metavar="PATH", help="the file, for example .mcp.json")
     wrapping.add_argument("--all", action="store_true", help="also servers at addresses that have no headers")
     wrapping.set_defaults(act=wrap)
-    unwrapping = actions.add_parser("unwrap", help="take it away again, to the byte")
+    unwrapping = actions.add_parser("unwrap", help="remove the gateway again; the file is restored byte for byte")
     unwrapping.add_argument("path", metavar="PATH", help="the file")
     unwrapping.set_defaults(act=unwrap)
-    accepting = actions.add_parser("accept", help="pin what servers now say of their tools")
-    accepting.add_argument("--server", metavar="NAME", help="only of this one")
+    accepting = actions.add_parser("accept", help="accept what the servers now say about their tools")
+    accepting.add_argument("--server", metavar="NAME", help="only of this server")
     add_config(accepting, "--settings")
     accepting.set_defaults(act=accept)
 

@@ -9,8 +9,10 @@ the message can name the command and suggest one of its own options.
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 from keepwhole.settings_section import nearest
@@ -19,6 +21,21 @@ from keepwhole.version import VERSION
 _WIDTH = 100
 _NAMES = 18
 _NUMBERS = {int: "a whole number", float: "a number"}
+_FIRST = {
+    **{"help": "--help", "version": "--version", "-v": "--version", "-V": "--version"},
+    **{name: f"sessions {name}" for name in ("list", "verify", "purge", "export")},
+    **{name: f"store {name}" for name in ("backup", "restore", "copy", "migrate")},
+    **{name: f"hook {name}" for name in ("install", "uninstall")},
+    **{name: f"artifacts {name}" for name in ("clean", "collect")},
+    **{name: f"wrap {name}" for name in ("claude", "codex", "opencode", "aider")},
+    **{"ls": "sessions list", "rm": "sessions purge", "delete": "sessions purge", "remove": "sessions purge"},
+    **{"check": "doctor", "gateway": "mcp-gateway", "logs": "sent", "open": "inspect", "page": "inspect"},
+    **{"server": "serve", "settings": "config", "setup": "hook install", "start": "serve", "ui": "inspect"},
+    **{"truncate": "cut", "web": "inspect"},
+}
+"""Words that somebody may try as a command, and what they are here: options, actions, words of other programs."""
+_ACTIONS = {"delete": "purge", "rm": "purge", "remove": "uninstall", "ls": "list", "get": "show", "print": "show"}
+"""The same for actions."""
 _WORDS = {
     "the following arguments are required:": "missing:",
     "expected one argument": "give a value",
@@ -29,30 +46,57 @@ _WORDS = {
 _OF_ARGUMENT = re.compile(r"^argument (.+?): ", re.S)
 
 
+@dataclass(frozen=True)
+class WholeNumber:
+    """The type of an option that is a whole number, for `add_argument`."""
+
+    least: int
+
+    def __call__(self, word: str) -> int:
+        """Read the number."""
+        number = int(word)
+        if number < self.least:
+            raise ValueError
+        return number
+
+    def __str__(self) -> str:
+        """What to give, for the message that refuses another word."""
+        return f"a whole number of at least {self.least}"
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose help has a fixed width and whose errors suggest what was meant.
 
-    The width is fixed because asking the terminal for it costs imports at every start.
+    The width is fixed because asking the terminal for it costs imports at every start. Options cannot be abbreviated:
+    what an abbreviation means would change with every new option.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("formatter_class", _formatter)
-        super().__init__(*args, **options)
+        super().__init__(*args, allow_abbrev=False, **options)
+        self._given: list[str] = []
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """Parse the words; refuse those that this command does not know."""
+        self._given = list(args or ())
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._about_unknown(unknown[0]))
         return parsed, unknown
+
+    def check_first(self, words: Sequence[str]) -> None:
+        """Refuse an option before the command: what follows it could be its value, and not the command."""
+        if words and words[0].startswith("-") and words[0] not in ("-h", *self.options()):
+            self.error(self._about_unknown(words[0]))
 
     def error(self, message: str) -> NoReturn:
         """End with one line: what is wrong, and where to read what is right."""
         sentence = _OF_ARGUMENT.sub(r"`\1`: ", message).rstrip(".")
         for theirs, ours in _WORDS.items():
             sentence = sentence.replace(theirs, ours)
+        sentence += self._about_dash(message)
         if sentence == "missing: ACTION":
             sentence = f"say what to do: {_one_of([*self.actions()])}"
         closing = "" if sentence.endswith("?") else f". See `{self.prog} --help`."
@@ -69,11 +113,22 @@ class Parser(argparse.ArgumentParser):
                 return cast("dict[str, Parser]", cast(Any, action).choices)
         return {}
 
+    def _about_dash(self, message: str) -> str:
+        """How to give the value that argparse took for an option, because it begins with a dash."""
+        of = _OF_ARGUMENT.match(message)
+        names = of[1].split("/") if of is not None and message.endswith("expected one argument") else []
+        after = next((two for one, two in pairwise(self._given) if one in names), "")
+        if not names or len(after) < 2 or after.partition("=")[0] in self._option_string_actions:
+            return ""
+        return f"; where it begins with a dash, write `{names[-1]}={after}`"
+
     def _about_unknown(self, word: str) -> str:
         name = word.partition("=")[0]
         if not name.startswith("-"):
             return f"one argument too many: `{word}`"
         if self.prog == "keepwhole":
+            if name in _FIRST:
+                return f"`{name}` is not an option here. Did you mean `{_FIRST[name]}`?"
             return f"`{name}` is not an option here; options follow the command, as in `keepwhole status --json`"
         return f"there is no option `{name}`" + _did_you_mean(name, self.options())
 
@@ -82,18 +137,25 @@ class Parser(argparse.ArgumentParser):
             return
         choices = [str(choice) for choice in action.choices]
         if action.nargs == argparse.PARSER:
-            what = "command" if self.prog == "keepwhole" else "action"
-            raise argparse.ArgumentError(None, f"there is no {what} `{value}`" + _did_you_mean(str(value), choices))
+            is_command = self.prog == "keepwhole"
+            what = "command" if is_command else "action"
+            same = (_FIRST if is_command else _ACTIONS).get(value.lower())
+            near = same if same is not None and (is_command or same in choices) else None
+            meant = f". Did you mean `{near}`?" if near else _did_you_mean(value.lower(), choices)
+            raise argparse.ArgumentError(None, f"there is no {what} `{value}`{meant}")
         near = _did_you_mean(str(value), choices) or f"; give {_one_of(choices)}"
         raise argparse.ArgumentError(action, f"`{value}` is not one of its values{near}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        if not arg_string and action.nargs in (None, "?") and action.default != "":
+            raise argparse.ArgumentError(action, "give a value, not an empty one")
         try:
             return super()._get_value(action, arg_string)  # type: ignore[misc]
         except argparse.ArgumentError:
-            if action.type not in _NUMBERS:
+            wanted = str(action.type) if isinstance(action.type, WholeNumber) else _NUMBERS.get(cast(Any, action.type))
+            if wanted is None:
                 raise
-            raise argparse.ArgumentError(action, f"give {_NUMBERS[action.type]}, not `{arg_string}`") from None
+            raise argparse.ArgumentError(action, f"give {wanted}, not `{arg_string}`") from None
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -139,7 +201,8 @@ def _grouped(groups: Mapping[str, Mapping[str, str]]) -> str:
         [
             *lines,
             "Start with `keepwhole demo`. `keepwhole COMMAND --help` lists the options of a command.",
-            "Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; `run` exits as its command does.",
+            "Exit codes: 1 a check that failed, or the system; 2 wrong use; 3 not found; 4 trouble with the",
+            "record. `run` exits with its command's code.",
         ]
     )
 

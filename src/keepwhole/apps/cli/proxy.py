@@ -36,14 +36,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of all commands that start a proxy."""
     parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"where to listen (default: {PORT})")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
-    parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
-    parser.add_argument("--no-token", action="store_true", help="let every process of this machine in")
+    parser.add_argument("--public", action="store_true", help="allow an address that other machines can reach")
+    parser.add_argument(
+        "--no-token", action="store_true", help="ask for no token: every process on this machine may use it"
+    )
     add_config(parser)
     add_mode(parser)
     parser.add_argument(
-        "--upstream", action="append", default=[], metavar="NAME=URL", help="where requests go: openai=…, anthropic=…"
+        "--upstream",
+        action="append",
+        default=[],
+        metavar="NAME=URL",
+        help="where requests go, such as openai=https://…",
     )
-    parser.add_argument("--watch", action="store_true", help="a line for each request")
+    parser.add_argument("--watch", action="store_true", help="print a line for each request")
 
 
 def proxy(args: argparse.Namespace) -> int:

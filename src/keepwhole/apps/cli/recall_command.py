@@ -7,6 +7,24 @@ from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.ranges import CharRange, LineRange
 from keepwhole.store.reader import BodyReader
 
+_OPTIONS = {
+    "Give the first and the last, counted from 1, and a dash.": "Give it as `--lines 100-200`, counted from 1.",
+    'chars="0-5000"': "`--chars 0-5000`",
+    "from_end is": "`--from-end` is",
+    "context is": "`--context` is",
+    "leave regex out": "leave `--regex` out",
+    "path leads into": "`--path` leads into",
+    "or give a pattern": "or give `--pattern`",
+}
+"""Parameters of a recall tool in messages for models, and the options that they are in a shell."""
+
+
+def in_options(message: str) -> str:
+    """A message of a recall tool, with options of the command line in place of its parameters."""
+    for parameter, option in _OPTIONS.items():
+        message = message.replace(parameter, option)
+    return message
+
 
 class RecallCommand(RecallCall):
     """The command that shows the next part, in place of a model's call; `tool` is the command without the id."""

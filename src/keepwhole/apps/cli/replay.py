@@ -9,7 +9,7 @@ from pathlib import Path
 
 from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen, tune
-from keepwhole.apps.cli.command_context import add_config, add_json
+from keepwhole.apps.cli.command_context import add_config, add_count, add_json
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
 from keepwhole.apps.cli.replay_input import contender, logs_to_replay
 from keepwhole.errors import UsageError
@@ -33,16 +33,24 @@ EXIT_NOTHING = 1
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="logs, or folders of them (default: yours)")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help="logs, or folders of them (default: those of the clients on this machine)",
+    )
     parser.add_argument("--policy", nargs="+", action="extend", metavar="NAME|FILE", help="policies, or settings files")
-    parser.add_argument("--provider", metavar="NAME", help="whose prices hold: a provider or a model")
+    parser.add_argument("--provider", metavar="NAME", help="whose prices apply: a provider or a model")
     parser.add_argument("--window", metavar="N", help="tokens of the context window, such as 128k")
     parser.add_argument("--report", metavar="FILE", help="write a page with charts, all in one HTML file")
-    parser.add_argument("--missed", action="store_true", help="list what was hidden and used later")
-    parser.add_argument("--all", action="store_true", help="replay every run, not a draw of them")
+    parser.add_argument("--missed", action="store_true", help="list what was hidden but used later")
+    parser.add_argument("--all", action="store_true", help="replay every run, not a random sample")
     parser.add_argument("--sample", action="store_true", help="replay made-up sessions")
-    parser.add_argument("--tune", metavar="FILE", help="fit what `auto` expects to be needed to these logs")
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: as many as processors)")
+    parser.add_argument(
+        "--tune", metavar="FILE", help="fit the weights of `auto` to these logs, and write them to this file"
+    )
+    add_count(parser, "--jobs", "processes (default: one for each processor)")
     add_config(parser)
     add_json(parser)
     parser.set_defaults(act=replay)
@@ -169,7 +177,9 @@ def _refuse_unwritable(path: Path) -> None:
     """Raise an error for an unwritable output file before minutes of work, not after."""
     why = "it is a folder" if path.is_dir() else "there is no such folder" if not path.parent.is_dir() else ""
     if why or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder of yours.")
+        raise UsageError(
+            f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder that you may write to."
+        )
 
 
 def _write_page(path: str, made: ReplayReport) -> None:
@@ -178,5 +188,5 @@ def _write_page(path: str, made: ReplayReport) -> None:
     try:
         Path(path).write_text(page(made.as_json()), encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written: {error.strerror}.") from error
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}. Name another file.") from error
     screen.warn(f"The page is `{path}`.")

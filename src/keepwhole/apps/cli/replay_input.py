@@ -40,6 +40,8 @@ def contender(name: str) -> Contender:
 @contextmanager
 def logs_to_replay(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
     """The logs to replay: those named, made-up ones, or those of the clients on this machine."""
+    if args.sample and args.paths:
+        raise UsageError("`--sample` replays made-up sessions. Leave out the logs, or `--sample`.")
     if args.sample:
         with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
             write_samples(Path(folder))

@@ -26,7 +26,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_options(parser, session=False)
     parser.add_argument("--since", type=float, metavar="DAYS", help="only sessions from the last N days")
     parser.add_argument(
-        "--tools", action="store_true", help="what tool declarations take, by server, and which were never called"
+        "--tools",
+        action="store_true",
+        help="the tokens of tool declarations, by server, and which tools were never called",
     )
     parser.set_defaults(act=report)
 
@@ -49,7 +51,7 @@ def report(args: argparse.Namespace) -> int:
         screen.print_json(_as_dict(found))
         return 0
     if not sessions:
-        screen.say("No request is on record yet. `keepwhole wrap` and `keepwhole proxy` put them there.")
+        screen.say("No request is recorded yet. `keepwhole wrap` and `keepwhole proxy` record them.")
         return 0
     screen.print_table(("", figures.VIEWED.capitalize(), figures.HELD_OUT.capitalize()), _rows(found))
     if found.mixed:
@@ -110,7 +112,7 @@ def _cell(name: str, value: Interval | None, count: int) -> str:
 def _as_dict(found: figures.Report) -> dict[str, object]:
     return {
         "groups": {
-            name: {
+            name.replace(" ", "_"): {
                 "sessions": group.sessions,
                 "input": None if group.cost is None else state_cost(group.cost).as_dict,
                 **{key: {**value._asdict(), "sessions": group.counts[key]} for key, value in group.measures.items()},

@@ -11,7 +11,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_json(parser)
     parser.add_argument(
-        "switch", metavar="SWITCH", choices=("on", "off", "status"), help="on, off, or status: what it is now"
+        "switch",
+        metavar="SWITCH",
+        choices=("on", "off", "status"),
+        help="on, off, or status, which shows the current state",
     )
     parser.set_defaults(act=rolling_context)
 
@@ -26,7 +29,7 @@ def rolling_context(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json({"rolling_context_enabled": enabled, "policy": policy})
     else:
-        screen.say(f"Rolling context is {'on' if enabled else 'off'}; the policy that holds here is `{policy}`.")
+        screen.say(f"Rolling context is {'on' if enabled else 'off'}; the policy in effect here is `{policy}`.")
         if enabled and policy != "rolling":
             screen.say("KEEPWHOLE_POLICY says otherwise and goes first.")
     return 0

@@ -14,6 +14,7 @@ from keepwhole.session import Session
 from keepwhole.store.feed import pipe
 
 DEFAULT_TOOL = "execute_command"
+_ONE_WORD = "The quotes make it one word: give `keepwhole run -- {command}`."
 _OUR_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -28,14 +29,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     argv: list[str] = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
-    if not argv:
+    if not argv or not argv[0]:
         raise UsageError("Say what to run: `keepwhole run -- ls -l`.")
     context = CommandContext(args)
     session = context.shell_session()
     try:
         child = _Child(argv)
     except OSError as error:
-        screen.warn(f"keepwhole: `{argv[0]}` cannot be run ({error.strerror}). Check its name, or give its path.")
+        advice = _ONE_WORD.format(command=argv[0]) if argv[0].split()[1:] else "Check its name, or give its path."
+        screen.warn(f"keepwhole: `{argv[0]}` cannot be run ({error.strerror}). {advice}")
         return 127 if isinstance(error, FileNotFoundError) else 126
     try:
         return _keep(session, args, argv, child)
@@ -66,10 +68,10 @@ def result_as_dict(shown: KeptResult) -> dict[str, object]:
         "content": shown.content,
         "trace_id": shown.trace_id,
         "artifact_id": shown.artifact_id,
-        "original_size": metadata.original_size,
-        "truncated_size": metadata.truncated_size,
-        "strategy_used": metadata.strategy_used,
-        "was_truncated": metadata.was_truncated,
+        "chars": metadata.original_size,
+        "shown_chars": metadata.truncated_size,
+        "strategy": metadata.strategy_used,
+        "is_cut": metadata.was_truncated,
     }
 
 

@@ -67,7 +67,7 @@ def picture() -> bytes:
 
 
 def small() -> str:
-    """A small result, as most are, which is shown whole."""
+    """A small result, as most are, which is shown in full."""
     return "On branch main\nnothing to commit, working tree clean\n"
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, TextIO
 
 _BAR = 24
@@ -100,26 +100,45 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], right:
     cells = [[line(str(cell), 100) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
     flush_right = set(right)
-
-    def lay_out(row: Sequence[str]) -> str:
-        padded = [
-            text.rjust(width) if at in flush_right else text.ljust(width)
-            for at, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(padded).rstrip()
-
-    print(bold(lay_out(headers)))
+    print(bold(_lay_out(headers, widths, flush_right)))
     print(dim("─" * (sum(widths) + 2 * (len(widths) - 1))))
     for row in cells:
-        print(lay_out(row))
+        print(_lay_out(row, widths, flush_right))
+
+
+class GrowingTable:
+    """A table whose rows are printed one by one; its columns are as wide as its first row needs, or a later one."""
+
+    def __init__(self, headers: Sequence[str], right: Iterable[int] = ()) -> None:
+        self._headers, self._right = headers, set(right)
+        self._widths, self._is_empty = [*map(len, headers)], True
+
+    def add(self, row: Sequence[object]) -> None:
+        """Print a row, under the headings if it is the first."""
+        cells = [line(str(cell), 100) for cell in row]
+        self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]
+        if self._is_empty:
+            self._is_empty = False
+            print(bold(_lay_out(self._headers, self._widths, self._right)))
+        print(_lay_out(cells, self._widths, self._right), flush=True)
+
+
+def _lay_out(row: Sequence[str], widths: Sequence[int], right: Container[int]) -> str:
+    padded = [
+        text.rjust(width) if at in right else text.ljust(width)
+        for at, (text, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join(padded).rstrip()
 
 
 def percent(share: float, decimals: int = 0) -> str:
     """A share for people.
 
-    >>> percent(0.4402), percent(0.017, 1)
-    ('44 %', '1.7 %')
+    >>> percent(0.4402), percent(0.017, 1), percent(0.0001, 1)
+    ('44 %', '1.7 %', '< 0.1 %')
     """
+    if decimals and 0 < share < 0.5 / 10 ** (decimals + 2):
+        return f"< {10**-decimals:.{decimals}f} %"
     return f"{share:.{decimals}%}".replace("%", " %")
 
 

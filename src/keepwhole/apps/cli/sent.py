@@ -6,6 +6,7 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.request_figures import sizes
 from keepwhole.errors import NotFound
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 
@@ -14,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser)
     parser.add_argument("id", metavar="ID", nargs="?", help="the request to print (default: list all)")
-    parser.add_argument("--response", action="store_true", help="print what came back for it instead")
+    parser.add_argument("--response", action="store_true", help="print the answer to it instead")
     parser.set_defaults(act=sent)
 
 
@@ -37,7 +38,7 @@ def _list(context: CommandContext, json: bool) -> int:
         screen.say(f"Session {screen.line(name)} has no recorded request.")
         return 0
     rows = [_row(step) for step in steps]
-    headers = ("Time", "Branch", "Model", "Kept", "Shown", "Predicted", "Cached", "Outcome", "Id")
+    headers = ("Time", "Branch", "Model", "Everything", "Sent", "Expected", "Cached", "Outcome", "Id")
     screen.print_table(headers, rows, right=(3, 4, 5, 6))
     return 0
 
@@ -59,11 +60,18 @@ def _print(context: CommandContext, args: argparse.Namespace) -> int:
 
 def _row(step: LoggedRequest) -> tuple[object, ...]:
     request, response = step.request, step.response
-    figures = (request.tokens_whole, request.tokens_sent, request.predicted, response.cached if response else None)
+    tokens_sent, tokens_whole = map(round, sizes(step))
+    figures = (tokens_whole, tokens_sent, request.predicted, response.cached if response else None)
     shown = ("-" if figure is None else f"{figure:,}" for figure in figures)
     return (screen.format_time(request.at), request.branch, request.model, *shown, step.outcome, request.trace_id)
 
 
 def _as_dict(step: LoggedRequest) -> dict[str, Any]:
-    response = step.response.as_dict() if step.response else None
-    return {"seq": step.seq, "outcome": step.outcome, "request": step.request.as_dict(), "response": response}
+    response = _in_bytes(step.response.as_dict()) if step.response else None
+    request = _in_bytes(step.request.as_dict())
+    return {"seq": step.seq, "outcome": step.outcome, "request": request, "response": response}
+
+
+def _in_bytes(facts: dict[str, Any]) -> dict[str, Any]:
+    """What is recorded of a request or an answer, with its size under the name that every output has."""
+    return {"bytes" if name == "size" else name: value for name, value in facts.items()}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from keepwhole.apps.cli import proxy
 from keepwhole.apps.cli.command_context import CommandContext
 from keepwhole.apps.cli.inspect import page
-from keepwhole.errors import KeepwholeError
+from keepwhole.errors import KeepwholeError, UsageError
 
 PORT = 8788
 
@@ -20,17 +20,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     proxy.add_options(parser)
     parser.add_argument(
-        "--inspect-port", type=int, default=PORT, metavar="N", help=f"where the page is (default: {PORT}; 0: any)"
+        "--inspect-port", type=int, default=PORT, metavar="N", help=f"the port of the page (default: {PORT}; 0: any)"
     )
-    parser.add_argument(
-        "--sample", action="store_true", help="a record of its own with a made-up session, gone when it stops"
-    )
+    parser.add_argument("--sample", action="store_true", help="use a temporary record with a made-up session")
     parser.set_defaults(act=serve)
 
 
 def serve(args: argparse.Namespace) -> int:
     """Serve both until stopped."""
     proxy.require_extra()
+    if args.port and args.port == args.inspect_port:
+        raise UsageError(f"`--port` and `--inspect-port` are both {args.port}. Give two different ports.")
     with _home(args) as home:
         return proxy.run_until_stopped(_serve(args, CommandContext(args, proxy.PATIENCE, home)))
 

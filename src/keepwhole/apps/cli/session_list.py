@@ -36,8 +36,10 @@ class ListedSession(NamedTuple):
         """What was paid, and saved."""
         if self.cost is None:
             return ""
+        if self.cost.unit == "tokens":
+            return f"{self.cost.paid:,} ({self.cost.saved:,}) uncached tokens"
         paid, _, saved = self.cost.amounts
-        return f"{paid} ({saved})"
+        return f"{paid} ({saved}){' at list price' if self.cost.is_list_price else ''}"
 
     def as_dict(self) -> dict[str, Any]:
         """The same for programs."""

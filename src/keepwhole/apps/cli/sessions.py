@@ -5,24 +5,24 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO
 
 from keepwhole.apps.argument_words import telling_argument
 from keepwhole.apps.cli import export_page, screen
-from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
+from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action, add_count, refuse_together
 from keepwhole.apps.cli.session_list import describe_session
 from keepwhole.apps.kept_words import count_kept
 from keepwhole.apps.redaction import has_key_shape
 from keepwhole.canonical.entry import OWN_TOOLS, Result
-from keepwhole.errors import NotFound, UsageError
+from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.record.arrival import CLIENT_CUT
 from keepwhole.record.forget import plan_by_shape
 from keepwhole.record.fork import purge_with_files
 from keepwhole.record.journal import origin_of
 from keepwhole.record.words_note import TOOL as WORDS
-from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
+from keepwhole.store.protocol import ChecksStorage, SessionInfo, Store, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
 from keepwhole.transfer.archive import export_session, import_session
 from keepwhole.transfer.json_lines import lines_in
@@ -33,32 +33,34 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = add_action(commands, "list", list_sessions, help="all sessions, the newest first", session=False)
-    listing.add_argument("--limit", type=int, metavar="N", help="at most this many (default: all)")
-    _add_action_with_id(commands, "show", show_session, help="what a session holds, step by step")
-    verifying = _add_action_with_id(commands, "verify", verify_sessions, help="prove that everything is as it was kept")
+    add_count(listing, "--limit", "at most this many (default: all)")
+    _add_action_with_id(commands, "show", show_session, help="list the results of a session")
+    verifying = _add_action_with_id(
+        commands, "verify", verify_sessions, help="prove that nothing has changed since it was kept"
+    )
     verifying.add_argument("--all", action="store_true", help="verify every session")
     purging = add_action(
-        commands, "purge", purge_session, help="remove a session for good; a tombstone stays", session=False
+        commands, "purge", purge_session, help="delete a session permanently; a tombstone stays", session=False
     )
     purging.add_argument("id", metavar="ID", nargs="?", help="the session")
     purging.add_argument(
         "--older-than", metavar="AGE", help="every session without a new entry for this long: `30d`, `12h`, `8w`"
     )
-    purging.add_argument("--dry-run", action="store_true", help="only say which")
+    purging.add_argument("--dry-run", action="store_true", help="only list them")
     purging.add_argument("--yes", action="store_true", help="do not ask")
     exporting = _add_action_with_id(commands, "export", export, help="write a session to a file that `import` reads")
-    exporting.add_argument("-o", "--output", metavar="FILE", help="where to (default: standard output)")
+    exporting.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
     export_page.add_options(exporting)
     importing = add_action(commands, "import", import_, help="bring an exported session back", session=False)
     importing.add_argument("file", metavar="FILE", help="the archive; - for standard input")
-    importing.add_argument("--as", dest="name", metavar="NAME", help="under another name")
+    importing.add_argument("--as", dest="name", metavar="NAME", help="import it under this name")
 
 
 def _add_action_with_id(
     actions: Actions, name: str, act: Callable[[argparse.Namespace], int], help: str
 ) -> argparse.ArgumentParser:
     parser = add_action(actions, name, act, help)
-    parser.add_argument("id", metavar="ID", nargs="?", help="the session (default: as --session)")
+    parser.add_argument("id", metavar="ID", nargs="?", help="the session (default: that of --session)")
     return parser
 
 
@@ -98,14 +100,14 @@ def list_sessions(args: argparse.Namespace) -> int:
 
 def _notes(step: dict[str, Any]) -> Iterator[str]:
     """What is said of one step."""
-    if step["error"]:
+    if step["is_error"]:
         yield "error"
     if step["cut_by_client"]:
         yield "cut by the client"
 
 
 def show_session(args: argparse.Namespace) -> int:
-    """Show a session step by step."""
+    """List the results of a session."""
     context = CommandContext(args)
     info, metrics = _session_of(args, context), Metrics()
     origin = origin_of(context.store, info.name)
@@ -123,13 +125,15 @@ def show_session(args: argparse.Namespace) -> int:
                 {"step": len(steps) + 1, "tool": result.tool, "argument": telling_argument(result.arguments)}
                 | {"bytes": entry.facts.size, "lines": entry.facts.lines}
                 | {"cut_by_client": CLIENT_CUT in result.flags}
-                | {"error": result.is_error, "exit_code": result.exit_code, "at": result.at, "id": result.trace_id}
+                | {"is_error": result.is_error, "exit_code": result.exit_code}
+                | {"at": result.at, "trace_id": result.trace_id, "artifact_id": result.artifact_id}
             )
     context.close()
     if args.json:
         screen.print_json({**_as_dict(info), "fork_of": origin, "metrics": metrics.as_dict(), "steps": steps})
         return 0
-    screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
+    entries = screen.plural(info.entries, "entry", "entries")
+    screen.say(f"{screen.bold(info.name)}  {_state(info)}, {entries}, {size_text(info.stored)}")
     screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}")
     screen.say(f"kept {count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS)).words}")
     screen.say(f"fork of {screen.line(origin)}\n" if origin else "")
@@ -141,11 +145,11 @@ def show_session(args: argparse.Namespace) -> int:
             size_text(s["bytes"]),
             f"{s['lines']:,}",
             ", ".join(_notes(s)),
-            s["id"],
+            s["trace_id"],
         )
         for s in steps
     ]
-    screen.print_table(("Step", "Tool", "Call", "Size", "Lines", "", "Trace"), rows, right=(0, 3, 4))
+    screen.print_table(("Result", "Tool", "Call", "Size", "Lines", "", "Trace"), rows, right=(0, 3, 4))
     screen.say()
     screen.print_table(
         ("Counter", "Value"),
@@ -160,6 +164,9 @@ def show_session(args: argparse.Namespace) -> int:
 
 def verify_sessions(args: argparse.Namespace) -> int:
     """Verify one session, or all."""
+    if args.all and args.id:
+        raise UsageError("`--all` verifies every session. Leave out the name, or `--all`.")
+    refuse_together(args, "all", "session")
     context = CommandContext(args)
     sessions = context.store.sessions() if args.all else [_session_of(args, context)]
     if not sessions:
@@ -174,9 +181,8 @@ def verify_sessions(args: argparse.Namespace) -> int:
         screen.print_json([_report(report) for report in reports])
     for report in reports if not args.json else ():
         gone = f" ({report.forgotten:,} forgotten)" if report.forgotten else ""
-        words = (
-            f"{report.session}: {report.entries:,} entries{gone}, {size_text(report.bytes)}, head {report.head[:16]}"
-        )
+        entries = screen.plural(report.entries, "entry", "entries") + gone
+        words = f"{report.session}: {entries}, {size_text(report.bytes)}, head {report.head[:16]}"
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
         for finding in report.findings:
             about = f"entry {finding.seq}: " if finding.seq else ""
@@ -191,25 +197,41 @@ def purge_session(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.older_than is None):
         raise UsageError("Name one session, or an age: `keepwhole sessions purge --older-than 30d`.")
     context, now = CommandContext(args), int(time.time() * 1000)
-    sessions = [context.find_session(args.id)] if args.id else _older_than(context, now - age_in_ms(args.older_than))
-    what = sessions[0].name if args.id else f"{len(sessions):,} sessions"
+    before = now - age_in_ms(args.older_than) if args.older_than else None
+    sessions = [context.find_session(args.id)] if before is None else _older_than(context.store, before)
+    what = sessions[0].name if args.id else screen.plural(len(sessions), "session")
     if args.dry_run:
         return _print_purged(args, sessions, "Would purge")
     size = size_text(sum(info.stored for info in sessions))
-    if sessions and not screen.confirm(f"Purge {what} with {size} for good?", args.yes):
+    if sessions and not screen.confirm(f"Permanently purge {what} with {size}?", args.yes):
         return 1
+    purged: list[SessionInfo] = []
     with screen.Progress("purging sessions", len(sessions)) as progress:
         for info in sessions:
-            purge_with_files(context.store, info.name, now)
+            there = context.store.session(info.name)
+            if before is None or (there is not None and _is_older(context.store, there, before)):
+                purge_with_files(context.store, info.name, now)
+                purged.append(info)
             progress.step()
     context.close()
-    return _print_purged(args, sessions, "Purged")
+    return _print_purged(args, purged, "Purged")
 
 
-def _older_than(context: CommandContext, before: int) -> list[SessionInfo]:
-    """The sessions whose last entry is older, the oldest first."""
-    old = [info for info in context.store.sessions() if (info.last_at or info.created_at) < before]
+def _older_than(store: Store, before: int) -> list[SessionInfo]:
+    """The sessions whose entries are all older, the oldest first."""
+    old = [info for info in store.sessions() if _is_older(store, info, before)]
     return sorted(old, key=lambda info: info.last_at or info.created_at)
+
+
+def _is_older(store: Store, info: SessionInfo, before: int) -> bool:
+    """Whether nothing of a session is as new, whatever its order: a clock may have been set back meanwhile."""
+    if max(info.last_at or info.created_at, info.created_at) >= before:
+        return False
+    for row in store.rows(info.name, light=True):
+        with suppress(Damaged):  # what cannot be read keeps nothing
+            if entry_of(row).header.at >= before:
+                return False
+    return True
 
 
 def age_in_ms(text: str) -> int:
@@ -228,28 +250,31 @@ def _print_purged(args: argparse.Namespace, sessions: list[SessionInfo], verb: s
     entries, stored = sum(info.entries for info in sessions), sum(info.stored for info in sessions)
     if args.json:
         names = [info.name for info in sessions]
-        screen.print_json({"purged": names[0] if args.id else names, "entries": entries, "bytes": stored})
+        screen.print_json({"purged": names, "entries": entries, "bytes": stored})
         return 0
     for info in sessions if args.older_than else ():
         screen.say(f"{screen.format_time(info.last_at)}  {screen.line(info.name, 80)}  {size_text(info.stored)}")
-    what = sessions[0].name if args.id else f"{len(sessions):,} sessions"
+    what = sessions[0].name if args.id else screen.plural(len(sessions), "session")
     stays = "" if args.dry_run or not sessions else " A tombstone stays." if args.id else " Tombstones stay."
-    screen.say(f"{verb} {what}: {entries:,} entries, {size_text(stored)}.{stays}")
+    screen.say(f"{verb} {what}: {screen.plural(entries, 'entry', 'entries')}, {size_text(stored)}.{stays}")
     return 0
 
 
 def export(args: argparse.Namespace) -> int:
     """Export a session."""
+    if args.steps and args.format == "archive":
+        raise UsageError("An archive has all steps. Add `--format html` or `--format json`, or leave out `--steps`.")
     context = CommandContext(args)
     info = _session_of(args, context)
     if args.output is None and sys.stdout.isatty():
         raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
     seqs = () if args.raw else plan_by_shape(context.store, info.name, has_key_shape).seqs
     withheld: frozenset[int] = frozenset(seqs)
+    made = export_page.export(context, info.name, args) if args.format != "archive" else None
     with ExitStack() as stack:
         target = sys.stdout.buffer if args.output is None else stack.enter_context(_create_private_file(args.output))
-        if args.format != "archive":
-            target.write(export_page.export(context, info.name, args))
+        if made is not None:
+            target.write(made)
             return 0
         progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
         for line in export_session(context.store, info, withheld):
@@ -259,8 +284,8 @@ def export(args: argparse.Namespace) -> int:
     context.close()
     if withheld:
         screen.warn(
-            f"keepwhole: {len(withheld):,} of {info.entries:,} entries hold what looks like a key, or rest on one that "
-            "does: of these only hashes are exported. `--raw` exports everything."
+            f"keepwhole: {len(withheld):,} of {info.entries:,} entries contain what looks like a key, or depend on "
+            "such an entry. Only their hashes are exported. `--raw` exports everything."
         )
     return 0
 
@@ -289,7 +314,9 @@ def import_(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json(_report(report))
     else:
-        screen.say(f"Imported {info.name}: {report.entries:,} entries, head {report.head[:16]}")
+        screen.say(
+            f"Imported {info.name}: {screen.plural(report.entries, 'entry', 'entries')}, head {report.head[:16]}"
+        )
     return 0 if report.whole else 1
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from keepwhole.apps.cli import screen, show_overview
 from keepwhole.apps.cli.command_context import CommandContext, add_options, add_part
-from keepwhole.apps.cli.recall_command import RecallCommand, check_range
+from keepwhole.apps.cli.recall_command import RecallCommand, check_range, in_options
 from keepwhole.canonical.media import TEXT
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.recall.get_artifact import ARGUMENTS, arguments_reader, read_artifact
@@ -31,13 +31,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def add_show(parser: argparse.ArgumentParser, view: View, command: str) -> None:
     """Describe the options of one of the three names; `command` is what a page names to read the next one."""
-    parser.add_argument("id", metavar="STEP|ID", help="a step's number, a trace id or an artifact id")
+    parser.add_argument("id", metavar="NUMBER|ID", help="a result's number, its trace id or artifact id")
     part = add_part(parser)
     part.add_argument("--from-end", metavar="N", help="the last N lines")
     part.add_argument("--raw", action="store_true", help="all of it, byte for byte")
-    parser.add_argument("--force", action="store_true", help="let --raw write to a terminal")
-    parser.add_argument("--part", choices=("result", ARGUMENTS), default="result", help="the result, or the arguments")
-    parser.add_argument("--pattern", metavar="TEXT", help="the places where this text is")
+    parser.add_argument("--force", action="store_true", help="allow --raw on a terminal")
+    parser.add_argument(
+        "--part", choices=("result", ARGUMENTS), default="result", help="the result, or the arguments of its call"
+    )
+    parser.add_argument("--pattern", metavar="TEXT", help="show the places that contain this text")
     parser.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
     parser.add_argument("--context", metavar="N", help="lines around each match")
     parser.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
@@ -46,6 +48,7 @@ def add_show(parser: argparse.ArgumentParser, view: View, command: str) -> None:
 
 def show(args: argparse.Namespace) -> int:
     """Show one result as the command's name says."""
+    _check(args)
     context = CommandContext(args)
     row = _find(context, args.id)
     try:
@@ -56,8 +59,21 @@ def show(args: argparse.Namespace) -> int:
         else:
             _print_content(context, row, args)
         return 0
+    except UsageError as error:
+        raise UsageError(in_options(str(error))) from error
     finally:
         context.close()
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse options that would be ignored."""
+    if args.raw and args.json:
+        raise UsageError("`--raw` prints bytes, and `--json` prints text. Give one of them.")
+    if args.force and not args.raw:
+        raise UsageError("`--force` is for `--raw`. Add `--raw`, or leave `--force` out.")
+    for option in ("regex", "context"):
+        if getattr(args, option) and not args.pattern:
+            raise UsageError(f"`--{option}` needs a pattern. Add `--pattern TEXT`.")
 
 
 def _find(context: CommandContext, what: str) -> Row:
@@ -67,7 +83,7 @@ def _find(context: CommandContext, what: str) -> Row:
     for number, row in enumerate(context.store.rows(info.name, kind="result"), 1):
         if number == int(what):
             return row
-    raise NotFound(f"Session {info.name} has no result at step {what}. `keepwhole sessions show` lists its steps.")
+    raise NotFound(f"Session {info.name} has no result {what}. `keepwhole sessions show` lists its results.")
 
 
 def _asks_for_part(args: argparse.Namespace) -> bool:

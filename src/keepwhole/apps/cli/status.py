@@ -9,7 +9,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, session_tools
-from keepwhole.apps.kept_words import KeptCounts, count_kept
+from keepwhole.apps.kept_words import KeptCounts, count_kept, shown_tokens, tokens_as_sent
 from keepwhole.apps.stated_cost import ASSUMPTION, StatedCost, state_cost
 from keepwhole.apps.window_contents import WindowUse
 from keepwhole.canonical.entry import OWN_TOOLS, Result
@@ -17,17 +17,18 @@ from keepwhole.errors import StoreError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.thresholds import Indicator
-from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
 from keepwhole.wire.rate_limits import RateLimit, parse_limits
 
 _WIDTH = 40
+_SMALL = 0.1
+"""A share below which its first decimal is told, as on the page."""
 _LISTED = 10
 """Items of the window that are listed for people."""
 _COUNTED = {
     "bill": "The last request, as the provider billed it",
-    "estimate": "The last request, estimated, since no bill is on record",
-    "results": "The results alone, since no request is on record",
+    "estimate": "The last request, estimated, since no bill is recorded",
+    "results": "The results alone, since no request is recorded",
 }
 
 
@@ -35,7 +36,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser)
     parser.add_argument(
-        "--model", metavar="NAME", help="whose window is meant (default: the last request's, else 200,000 tokens)"
+        "--model",
+        metavar="NAME",
+        help="the model whose window is meant (default: that of the last request, else 200,000 tokens)",
     )
     parser.set_defaults(act=status)
 
@@ -44,9 +47,9 @@ class _Results(NamedTuple):
     """The results of a session."""
 
     shown: list[tuple[Result, int]]
-    """Each with the characters that are shown of it."""
-    chars: int
-    """Characters of all of them as they came."""
+    """Each with the tokens that are shown of it."""
+    whole: int
+    """Tokens of all of them as they came."""
     kept: KeptCounts
 
 
@@ -109,7 +112,7 @@ def _window_use(
     if current is None:
         items = window_contents.items_of_results(results.shown)
         profile, used = profile_for(model, context.settings.models), sum(item.tokens for item in items)
-        return WindowUse(used, estimate_from_length(results.chars), "results", model or "", profile, items)
+        return WindowUse(used, results.whole, "results", model or "", profile, items)
     used, whole = map(round, request_figures.sizes(current))
     name = model or current.request.model
     counted = "estimate" if request_figures.billed(current) is None else "bill"
@@ -135,10 +138,11 @@ def _read_results(context: CommandContext, session: str) -> _Results:
         entry = entry_of(row)
         if isinstance(entry.header, Result):
             if not entry.header.tool.startswith(OWN_TOOLS):
-                found[row.trace_id] = entry.header, entry.facts.chars
-                whole += entry.facts.chars
+                tokens = tokens_as_sent(entry.header, entry.facts, ())
+                found[row.trace_id] = entry.header, tokens
+                whole += tokens
         elif row.trace_id in found:
-            found[row.trace_id] = found[row.trace_id][0], decision_of(row).shown_chars
+            found[row.trace_id] = found[row.trace_id][0], shown_tokens(decision_of(row))
     results = list(found.values())
     return _Results(results, whole, count_kept(one for one, _ in results))
 
@@ -168,13 +172,14 @@ def _as_dict(found: _Status) -> dict[str, Any]:
 def _print(found: _Status, how: str) -> None:
     state, use = found.window, found.use
     filled = min(_WIDTH, round(state.share * _WIDTH))
+    full = screen.percent(state.share, 1 if state.share < _SMALL else 0)
     bar = "█" * filled + "·" * (_WIDTH - filled)
     screen.say(f"{screen.bold(found.session)}  {found.kept.words}, {how}")
-    screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({screen.percent(state.share)})")
+    screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({full})")
     if not use.is_known:
         name = f"model `{screen.line(use.model, 60)}`" if use.model else "model"
         screen.say(f"The {name} is unknown, so the window is a guess; set `models.NAME.window`, or give `--model`.")
-    screen.say(f"{_COUNTED[use.counted]}. Whole, that would be ≈ {use.whole:,} tokens.\n")
+    screen.say(f"{_COUNTED[use.counted]}. With every result in full: ≈ {use.whole:,} tokens.\n")
     _print_items(found.items, state.window)
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")

@@ -13,11 +13,11 @@ from keepwhole.store.postgres.address import is_address, redacted
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    migrating = commands.add_parser("migrate", help="make the schema of a record on a server, or bring it up to date")
+    migrating = commands.add_parser("migrate", help="create the schema of a record on a server, or update it")
     add_config(migrating)
     add_json(migrating)
     migrating.add_argument(
-        "--grant", metavar="ROLE", help="let this role add to the record and read it, with no right to change or delete"
+        "--grant", metavar="ROLE", help="allow this role to read the record and add to it, but not to change or delete"
     )
     migrating.set_defaults(act=migrate)
     for command in (store_copy, store_backup, store_restore):

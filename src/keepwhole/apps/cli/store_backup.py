@@ -1,6 +1,7 @@
 """`keepwhole store backup FILE`: the whole record in one file, while others write to it."""
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -14,13 +15,16 @@ from keepwhole.transfer.backup import Backup, compressed, is_backup
 from keepwhole.truncation.notice import size_text
 
 _LEFT_OUT = 1
+_ELSEWHERE = "Name a file in a folder that you may write to."
 
 
 def describe(commands: Any) -> None:
     """Describe the command's options."""
-    parser = commands.add_parser("backup", help="write the whole record to one file that `restore` reads")
+    parser = commands.add_parser("backup", help="write the record to one file that `restore` reads")
     add_options(parser, session=False)
-    parser.add_argument("file", metavar="FILE", help="where to; - for standard output. An earlier backup is replaced")
+    parser.add_argument(
+        "file", metavar="FILE", help="the file to write, which replaces an earlier backup; - for standard output"
+    )
     parser.set_defaults(act=back_up)
 
 
@@ -60,10 +64,9 @@ def _write(path: str, chunks: Iterator[bytes]) -> int:
     try:
         write_file(path, count_bytes(), 0o600)
     except OSError as error:
-        raise StoreError(
-            f"`{path}` could not be written ({error.strerror}). Nothing was changed. "
-            "Name a file in a folder that you may write to."
-        ) from error
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        advice = "Free some space, or name a file on another disk." if is_full else _ELSEWHERE
+        raise StoreError(f"`{path}` could not be written ({error.strerror}). Nothing was changed. {advice}") from error
     return written
 
 

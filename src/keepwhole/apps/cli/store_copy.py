@@ -25,16 +25,20 @@ _SECONDS = 10.0
 def describe(commands: Any) -> None:
     """Describe the command's options."""
     parser = commands.add_parser(
-        "copy", help="copy every session into another record, with the same hashes; again, to go on where it stopped"
+        "copy", help="copy every session into another record, with the same hashes; run it again to continue"
     )
     parser.add_argument("source", metavar="FROM", help=HELP)
     parser.add_argument("target", metavar="TO", help=HELP)
     for side in ("from", "to"):
         where = f"where {side.upper()} has its large bodies, if not with the rest: s3://… or a folder"
         parser.add_argument(f"--{side}-blobs", metavar="PLACE", help=where)
-    parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
-    parser.add_argument("--quick", action="store_true", help="at the end compare heads only, not every entry's hash")
-    parser.add_argument("--yes", action="store_true", help="erase in TO what was erased in FROM without asking")
+    parser.add_argument(
+        "--session", action="append", metavar="NAME", default=[], help="only this session; can be repeated"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="at the end compare only heads, not the hash of each entry"
+    )
+    parser.add_argument("--yes", action="store_true", help="erase in TO what was erased in FROM, without asking")
     add_config(parser)
     add_json(parser)
     parser.set_defaults(act=copy)
@@ -47,10 +51,10 @@ def copy(args: argparse.Namespace) -> int:
     target = open_record_at(args.target, settings, args.to_blobs)
     try:
         if source.identity() == target.identity():
-            raise UsageError("FROM and TO are the same record.")
+            raise UsageError("FROM and TO are the same record. Name another place for TO.")
         return _copy(args, source, target)
     except KeyboardInterrupt:
-        screen.warn("Stopped. The same command goes on where it was.")
+        screen.warn("Stopped. The same command continues where it stopped.")
         raise
     finally:
         source.close()
@@ -76,7 +80,7 @@ def _confirm_erasure(erased: Sequence[CopyStep], args: argparse.Namespace) -> bo
         screen.warn(f"  {step.name}: {_entries(step.here.entries)} that FROM has erased")
     if len(erased) > _LISTED:
         screen.warn(f"  and {screen.plural(len(erased) - _LISTED, 'session')} more")
-    return screen.confirm(f"Erase them in {printable_address(args.target)} too, for good?", args.yes)
+    return screen.confirm(f"Permanently erase them in {printable_address(args.target)} too?", args.yes)
 
 
 def _run_steps(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple[dict[str, str], "_Watch"]:
@@ -148,7 +152,9 @@ def _say(
     for name in list(reasons)[:_LISTED]:
         screen.say(f"✗ {name}: {screen.line(reasons[name])}")
     if reasons:
-        screen.say(f"✗ {len(reasons):,} of {len(steps):,} sessions differ. The same command brings what is missing.")
+        screen.say(
+            f"✗ {len(reasons):,} of {len(steps):,} sessions differ. Run the same command again to copy what is missing."
+        )
     else:
         sessions = sum(step.info is not None for step in steps)
         words = f"{screen.plural(sessions, 'session')}, {_entries(compared.entries)}"

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from contextlib import closing
 from typing import Any
 
 from keepwhole import config
@@ -16,12 +17,14 @@ from keepwhole.truncation.notice import size_text
 
 def describe(commands: Any) -> None:
     """Describe the command's options."""
-    parser = commands.add_parser("restore", help="bring a backup back; again, to go on where it stopped")
+    parser = commands.add_parser("restore", help="bring a backup back; run it again to continue")
     add_options(parser, session=False)
     parser.add_argument("file", metavar="FILE", help="the backup; - for standard input")
     parser.add_argument("--into", metavar="ADDRESS", help=f"{HELP} (default: the record of the settings)")
-    parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
-    parser.add_argument("--erased", action="store_true", help="bring back what was erased since, too")
+    parser.add_argument(
+        "--session", action="append", metavar="NAME", default=[], help="only this session; can be repeated"
+    )
+    parser.add_argument("--erased", action="store_true", help="also restore what was erased since the backup")
     parser.set_defaults(act=restore_backup)
 
 
@@ -33,19 +36,17 @@ def restore_backup(args: argparse.Namespace) -> int:
         file = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
         raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
-    store = open_record_at(address, settings)
-    try:
+    with file, closing(open_record_at(address, settings)) as store:
         size = os.fstat(file.fileno()).st_size
-        with file, screen.Progress("restoring", size, size_text) as progress:
-            tell = file.tell if file.seekable() else lambda: 0
-            done = restore(
-                store, file, only=args.session, erased=args.erased, on_entry=lambda _: progress.set_done(tell())
-            )
-    except KeyboardInterrupt:
-        screen.warn("Stopped. The same command goes on where it was.")
-        raise
-    finally:
-        store.close()
+        try:
+            with screen.Progress("restoring", size, size_text) as progress:
+                tell = file.tell if file.seekable() else lambda: 0
+                done = restore(
+                    store, file, only=args.session, erased=args.erased, on_entry=lambda _: progress.set_done(tell())
+                )
+        except KeyboardInterrupt:
+            screen.warn("Stopped. The same command continues where it stopped.")
+            raise
     _say(args, printable_address(address), done)
     return 0
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from keepwhole import config, trust
 from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.command_context import refuse_together
 from keepwhole.apps.wrap.clients import project_addresses
 from keepwhole.apps.wrap.launch import ADDRESSES
 from keepwhole.errors import UsageError
@@ -25,19 +26,23 @@ class Request(NamedTuple):
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("folder", nargs="?", default=".", help="the folder (default: this one)")
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", default=".", help="the folder (default: this one)")
     parser.add_argument("--yes", action="store_true", help="approve without asking")
-    parser.add_argument("--list", action="store_true", help="list what is approved")
-    parser.add_argument("--revoke", action="store_true", help="approve nothing of this folder any more")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--list", action="store_true", help="list what is approved")
+    other.add_argument("--revoke", action="store_true", help="take back every approval of this folder")
     parser.set_defaults(act=approve)
 
 
 def approve(args: argparse.Namespace) -> int:
     """Show what the files of a folder want to decide, and remember a yes."""
+    for other in ("list", "revoke"):
+        refuse_together(args, "yes", other)
     if args.list:
-        for path in trust.approved_paths():
-            screen.say(screen.safe(path))
+        screen.say("\n".join(map(screen.safe, trust.approved_paths())) or "Nothing is approved.")
         return 0
+    if not os.path.isdir(args.folder):
+        raise UsageError(f"There is no folder `{args.folder}`. Name the folder whose files you want to approve.")
     found = list(_requests(os.path.abspath(args.folder)))
     if args.revoke:
         known = [request.path for request in found if trust.revoke(request.path)]
@@ -69,7 +74,7 @@ def _requests(folder: str) -> Iterator[Request]:
     if file is not None and wanted:
         yield Request(file, wanted, [f"{key}: {json.dumps(value, default=str)}" for key, value in wanted.items()])
     if home is not None:
-        yield Request(home, config.RECORD, ["holds the record: everything kept here is written to it"])
+        yield Request(home, config.RECORD, ["has the record: everything that is kept here is written to it"])
     for path, addresses in project_addresses(folder):
         lines = [f"{name} requests, and the key in them, go to {url}" for name, url in addresses.items()]
         yield Request(path, {ADDRESSES: addresses}, lines)

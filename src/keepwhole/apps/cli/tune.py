@@ -43,7 +43,7 @@ def _write(path: Path, found: TunedWeights) -> None:
     try:
         path.write_text(settings_text(found.weights, "keepwhole replay --tune"), encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written: {error.strerror}.") from error
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}. Name another file.") from error
 
 
 def _print(found: TunedWeights, path: Path) -> None:
@@ -53,7 +53,7 @@ def _print(found: TunedWeights, path: Path) -> None:
     if found.is_better:
         screen.say(f"\nThe weights are in `{path}`. Try them: `keepwhole replay --policy auto {path}`.")
     else:
-        screen.say("\nThat is no improvement, so nothing was written. The weights in use are right for your logs.")
+        screen.say("\nThat is not an improvement, so nothing was written. The weights in use are right for your logs.")
 
 
 def _figures(row: PolicySummary) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`keepwhole undo [ID]`: records that a result, or all of them, are shown whole again from the next request on."""
+"""`keepwhole undo [ID]`: records that a result, or all of them, are shown in full again from the next request on."""
 
 import argparse
 
@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """Record that one result, or every hidden one, is shown whole again."""
+    """Record that one result, or every hidden one, is shown in full again."""
     context = CommandContext(args)
     try:
         return _one(context, args) if args.id else _all(context, args)
@@ -33,15 +33,15 @@ def _one(context: CommandContext, args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json({"session": row.session, "trace_id": row.trace_id, **figures.as_dict()})
     elif not figures.changed:
-        screen.say(f"{row.artifact_id} is shown whole already in session {row.session}; nothing was changed.")
+        screen.say(f"{row.artifact_id} is already shown in full in session {row.session}; nothing was changed.")
     else:
-        screen.say(f"{row.artifact_id} is shown whole again in session {row.session}: {_words(figures)}.")
+        screen.say(f"{row.artifact_id} is shown in full again in session {row.session}: {_words(figures)}.")
     return 0
 
 
 def _words(figures: UndoFigures) -> str:
     """The difference, and what it costs."""
-    behind = f"; {figures.reread:,} tokens behind it are read anew" if figures.reread else ""
+    behind = f"; {figures.reread:,} tokens after it are not served from the cache" if figures.reread else ""
     cost = f", {figures.cost}" if figures.cost else ""
     return f"about {figures.tokens:,} tokens more in each request{behind}{cost}"
 
@@ -61,9 +61,9 @@ def _all(context: CommandContext, args: argparse.Namespace) -> int:
     elif not hidden:
         screen.say(f"Nothing was hidden in session {session.id}.")
     else:
-        results = "1 result" if len(hidden) == 1 else f"{len(hidden):,} results"
+        results = screen.plural(len(hidden), "result")
         screen.say(
-            f"Shown whole again in session {session.id}: {results}, about {tokens:,} tokens more in each request; "
-            f"{reread:,} tokens are read anew."
+            f"Shown in full again in session {session.id}: {results}, about {tokens:,} tokens more in each request; "
+            f"{reread:,} tokens are not served from the cache."
         )
     return 0

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import sys
+from pathlib import Path
 from typing import Any, cast
 
 from keepwhole.apps.cli import screen
@@ -18,9 +20,11 @@ _EXCERPT = 12
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("file", metavar="FILE", help="messages, or a whole request, as JSON")
-    parser.add_argument("--policy", metavar="NAME", help="auto, truncation, retention, rolling, or one of others")
-    parser.add_argument("--model", metavar="NAME", help="whose window and prices hold")
+    parser.add_argument("file", metavar="FILE", help="messages, or a whole request, as JSON; - for standard input")
+    parser.add_argument(
+        "--policy", metavar="NAME", help="auto, truncation, retention, rolling, or a policy of another system"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model whose window and prices apply")
     parser.add_argument("--diff", action="store_true", help="show each edit beside what is kept")
     parser.add_argument("--out", metavar="FILE", help="write what would be sent")
     add_json(parser)
@@ -33,8 +37,7 @@ def view(args: argparse.Namespace) -> int:
     session = Session("view", store=MemoryStore())
     projection = session.projection(messages, model=args.model, policy=args.policy)
     if args.out:
-        with open(args.out, "w", encoding="utf-8") as file:
-            json.dump(projection.messages, file, ensure_ascii=False)
+        _write(args.out, json.dumps(projection.messages, ensure_ascii=False))
     if args.json:
         edits = [edit.as_dict() | {"path": list(edit.path), "undo": edit.undo} for edit in projection.edits]
         account = projection.account.as_dict() | {"tokens_saved": projection.account.tokens_saved}
@@ -49,15 +52,23 @@ def view(args: argparse.Namespace) -> int:
 
 def _messages(path: str) -> list[Any]:
     try:
-        with open(path, encoding="utf-8") as file:
-            raw: Any = json.load(file)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"`{path}` cannot be read as JSON ({error}). Give a list of messages or a request.") from error
+        raw: Any = json.loads(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be read ({error.strerror}). Check the path.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"`{path}` is not JSON ({error}). Give a list of messages or a request.") from error
     fields = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {"messages": raw}
     found: Any = fields.get("messages", fields.get("input"))
-    if not isinstance(found, list):
-        raise UsageError(f"`{path}` holds no messages. Give a list of them, or a request with `messages` or `input`.")
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in cast("list[Any]", found)):
+        raise UsageError(f"`{path}` has no messages. Give a list of them, or a request with `messages` or `input`.")
     return cast("list[Any]", found)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error
 
 
 def _print(projection: Projection) -> None:

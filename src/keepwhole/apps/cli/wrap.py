@@ -23,10 +23,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_config(parser)
     add_mode(parser)
-    parser.add_argument("--session", metavar="ID", help="the session of all requests (default: as the agent names it)")
-    parser.add_argument("--watch", action="store_true", help="a line for each request, unless the agent has a terminal")
-    parser.add_argument("--watch-file", metavar="FILE", help="the same, to the end of a file")
-    parser.add_argument("--no-receipt", action="store_true", help="say nothing at the end")
+    parser.add_argument(
+        "--session", metavar="ID", help="the session of all requests (default: the one that the agent names)"
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="print a line for each request, unless the agent has the terminal"
+    )
+    parser.add_argument("--watch-file", metavar="FILE", help="append these lines to a file")
+    parser.add_argument("--no-receipt", action="store_true", help="print no receipt at the end")
     parser.add_argument(
         "argv",
         nargs=argparse.REMAINDER,
@@ -52,7 +56,9 @@ def wrap(args: argparse.Namespace) -> int:
         with _reporters(args) as reporters:
             ended = run(argv, client_for(argv[0]), settings, args.session, reporters, screen.warn)
     except OSError as error:
-        screen.warn(f"keepwhole: `{argv[0]}` cannot be run: {error.strerror}")
+        screen.warn(
+            f"keepwhole: `{argv[0]}` cannot be run ({error.strerror}). Check that it is a program for this machine."
+        )
         return NOT_RUN
     if not args.no_receipt:
         _print(ended.receipt)
@@ -62,12 +68,12 @@ def wrap(args: argparse.Namespace) -> int:
 def _hint(name: str) -> str:
     from keepwhole.apps.wrap.clients import CLIENTS
 
-    near = nearest(name, CLIENTS)
+    near = None if name in CLIENTS else nearest(name, CLIENTS)
     return f"Did you mean `{near}`?" if near else "Install it, or give its path."
 
 
 def _check(args: argparse.Namespace, argv: Sequence[str]) -> None:
-    if not argv:
+    if not argv or not argv[0]:
         raise UsageError("Say what to run: `keepwhole wrap claude`, or `keepwhole wrap -- CMD…` for any other agent.")
     if args.session is not None and not is_session_id(args.session):
         raise UsageError(f"{args.session[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
@@ -105,4 +111,4 @@ def _open(path: str) -> TextIO:
     try:
         return open(path, "a", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written: {error.strerror}.") from error
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}. Name another file.") from error

@@ -21,7 +21,6 @@ from keepwhole.apps.hooks.payload import (
     tool_return,
     untried_return,
 )
-from keepwhole.wire.embedded_media import read_data_url, take_out
 
 EVENTS = ("PostToolUse", "PostToolUseFailure", "PreCompact", "SessionStart")
 _RETURNED = "PostToolUse"
@@ -57,6 +56,8 @@ def _bash(event: Json, response: object) -> ToolReturn:
     if not isinstance(output, str) or not isinstance(errors, str):
         return untried_return(event, response)
     if given.get("isImage"):
+        from keepwhole.wire.embedded_media import read_data_url  # most results have no images
+
         image = read_data_url(output)
         return untried_return(event, response) if image is None else tool_return(event, errors, media=(image,))
     rest = {key: value for key, value in given.items() if not key.startswith("persistedOutput")}
@@ -86,6 +87,8 @@ def _read(event: Json, response: object) -> ToolReturn:
 
 def _read_media(event: Json, given: Json) -> ToolReturn:
     """An image, or pages: of these the model sees nothing else. Of a notebook it sees the cells too."""
+    from keepwhole.wire.embedded_media import take_out
+
     media = take_out(given).media if given.get("type") in ("image", "pdf", "parts") else ()
     return tool_return(event, "", media=media) if media else untried_return(event, given)
 

@@ -139,7 +139,7 @@ def _read(to: Target) -> str | None:
         data = read_file(to.path)
         text = None if data is None else data.decode()
         if to.client == _PLUGIN and text is not None and not text.startswith(_OURS):
-            raise ValueError("it is somebody else's plugin")
+            raise ValueError("it is the plugin of another program")
         return text
     except ValueError as error:
         raise _refused(to, error) from error

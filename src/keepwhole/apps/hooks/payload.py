@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from keepwhole.canonical.message import MediaPart
-from keepwhole.wire.embedded_media import take_out
 
 Json: TypeAlias = dict[str, Any]
 Replace: TypeAlias = Callable[[str], Json]
@@ -78,6 +77,8 @@ def read_blocks(blocks: object) -> Blocks | None:
     """The texts and images of MCP content blocks; None where one of them is neither."""
     if not isinstance(blocks, list):
         return None
+    from keepwhole.wire.embedded_media import take_out  # most results have no images
+
     given = [(block, _text_of(block)) for block in cast("list[object]", blocks)]
     others = [block for block, words in given if words is None]
     if not all(take_out(block).media for block in others):
@@ -108,6 +109,8 @@ def untried_return(event: Json, response: object, **more: Any) -> ToolReturn:
     """A result of a shape for which no replacement is known: kept, its images as bytes and the rest as JSON text."""
     if isinstance(response, str):
         return tool_return(event, response, **more)
+    from keepwhole.wire.embedded_media import take_out
+
     left, media = take_out(response)
     return tool_return(event, json.dumps(left, ensure_ascii=False), media=media, **more)
 

@@ -47,7 +47,10 @@ def _claude_code(results: str, home: str, *settings: Json) -> str:
     allowed: list[object] = [one for each in settings for one in _list(mapping(each.get("permissions")).get("allow"))]
     if any(one in given for one in allowed):
         return f"It may read back without asking: `{rule}` is in `permissions.allow`."
-    return f"To let it read back without asking, add `{rule}` to `permissions.allow`; that is yours to do."
+    return (
+        f"To let it read back without asking, add `{rule}` to `permissions.allow`; "
+        "Keepwhole does not change permissions."
+    )
 
 
 def _opencode(results: str, *settings: Json) -> str:

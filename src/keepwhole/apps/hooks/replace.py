@@ -1,4 +1,4 @@
-"""A result that a hook reported: kept whole, and replaced by its view.
+"""A result that a hook reported: kept in full, and replaced by its view.
 
 Owns: that a result is replaced only once all of it is durable, and that a result that was read back is not cut again:
 only imitated notices in it are marked.

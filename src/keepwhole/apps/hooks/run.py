@@ -3,6 +3,7 @@
 Owns: that Keepwhole never breaks a client: on any error the client keeps its own result.
 """
 
+import gc
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from typing import Any, NoReturn, cast
 from keepwhole.apps.hooks.command import command_line
 from keepwhole.apps.hooks.payload import HookPayload, Json, ToolReturn
 from keepwhole.clients.table import facts_of
-from keepwhole.errors import KeepwholeError
+from keepwhole.errors import KeepwholeError, UsageError
 
 CLIENTS = {"claude-code": "claude_code", "codex": "codex", "opencode": "opencode"}
 _CONFIGURING = "configuring"
@@ -31,12 +32,13 @@ def run(client: str) -> int:
             sys.stdout.write(json.dumps(reply))
             sys.stdout.flush()
     except Exception as error:  # the client would take any failure for an error of its tool
-        print(f"keepwhole: the result was passed on as it is: {_message(error)}", file=sys.stderr)
+        print(f"keepwhole: the result was passed on unchanged: {_message(error)}", file=sys.stderr)
     return 0
 
 
 def run_and_leave(client: str) -> NoReturn:
     """Answer the hook and exit without cleanup, which would take longer than the work itself."""
+    gc.disable()  # this process ends before anything would be worth collecting
     code = run(client)
     sys.stderr.flush()
     os._exit(code)
@@ -44,7 +46,10 @@ def run_and_leave(client: str) -> NoReturn:
 
 def answer(client: str, data: bytes) -> Json | None:
     """Return the answer to one hook's input; None where the client continues unchanged."""
-    event: Any = json.loads(data)
+    try:
+        event: Any = json.loads(data)
+    except ValueError as error:
+        raise UsageError(f"standard input is not the JSON that {client} gives to its hooks ({error}).") from error
     if not isinstance(event, dict):
         return None
     event = cast("Json", event)

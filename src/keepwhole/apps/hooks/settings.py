@@ -52,10 +52,10 @@ def check(text: str) -> None:
     top: Any = json_file.parse(_body(text)[1])
     hooks = mapping(top).get(_HOOKS, {})
     if not isinstance(top, dict) or not isinstance(hooks, dict):
-        raise ValueError("it is no object, or its `hooks` are none")
+        raise ValueError("it, or its `hooks`, is not an object")
     for event, entries in cast("dict[str, object]", hooks).items():
         if not isinstance(entries, list):
-            raise ValueError(f"its `hooks.{event}` is no list")
+            raise ValueError(f"its `hooks.{event}` is not a list")
 
 
 def _made(events: Sequence[str], command: str) -> str:

@@ -68,7 +68,7 @@ class Pins:
         except RecursionError as error:
             raise ValueError("it is nested too deep") from error
         if not _is_file_of_pins(found):
-            raise ValueError(f"`{self._path}` is no file of pins")
+            raise ValueError(f"`{self._path}` is not a file of pins")
         return cast("_File", found)
 
     @contextmanager

@@ -75,10 +75,12 @@ def _object(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             raw: Any = json.load(file)
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"`{path}` cannot be read as JSON ({error}).") from error
+    except OSError as error:
+        raise ConfigError(f"`{path}` cannot be read ({error.strerror}). Check the path.") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"`{path}` is not JSON ({error}). Fix it, or name another file.") from error
     if not isinstance(raw, dict):
-        raise ConfigError(f"`{path}` is no JSON object. It needs `mcpServers`, by name, as clients write it.")
+        raise ConfigError(f"`{path}` is not a JSON object. It needs `mcpServers`, by name, as clients write it.")
     return cast("dict[str, Any]", raw)
 
 

@@ -123,7 +123,9 @@ def _read(path: str) -> tuple[str, list[Part]]:
         text = data.decode()
         return text, _entries(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"`{path}` cannot be read as a client's file of MCP servers ({error}).") from error
+        raise UsageError(
+            f"`{path}` cannot be read as a client's file of MCP servers ({error}). Name one such as `.mcp.json`."
+        ) from error
 
 
 def _replace(path: str, before: bytes | None, text: str, mode: int | None = None) -> None:

@@ -66,6 +66,8 @@ class ProxiedRequest:
         self.first = 0.0
         """Seconds until the provider's first byte."""
         self.seconds = 0.0
+        self.arrived = time.time_ns()
+        """When the request arrived, by the clock of the machine."""
         self._started = self._begun = self._sent = self._headed = time.monotonic()
         self._round_began = self._started
         """When the request arrived, or the answer before this round ended."""

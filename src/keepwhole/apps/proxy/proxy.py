@@ -123,7 +123,7 @@ class Proxy:
 
     def _probe(self, setup: Setup, target: str) -> web.Response:
         """Whether the process answers; or whether a balancer should send requests here, which it should with a record
-        that is away too: they are relayed, and results are sent whole."""
+        that is away too: they are relayed, and results are sent in full."""
         is_ready = target == ALIVE or not self.is_stopping
         body = json.dumps({"status": "ok" if is_ready else "stopping", "version": VERSION})
         response = web.Response(status=200 if is_ready else 503, text=body, content_type="application/json")
@@ -132,7 +132,7 @@ class Proxy:
         return response
 
     async def _health(self, setup: Setup) -> web.Response:
-        """Whether results can be stored now; 503 with the reason where they cannot, and are sent whole."""
+        """Whether results can be stored now; 503 with the reason where they cannot, and are sent in full."""
         try:
             async with asyncio.timeout(_HEALTH_WITHIN):
                 trouble = await asyncio.to_thread(setup.router.trouble)

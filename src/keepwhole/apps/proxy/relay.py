@@ -331,4 +331,4 @@ def _fail_reader(content: aiohttp.StreamReader, closed: asyncio.Future[None] | N
     if closed is not None:
         _retrieve_exception(closed)
     if not content.is_eof() and content.exception() is None:
-        content.set_exception(aiohttp.ClientPayloadError("the answer is no HTTP"))
+        content.set_exception(aiohttp.ClientPayloadError("the answer is not HTTP"))

@@ -93,16 +93,17 @@ async def start_proxy(settings: Settings, store: Store, options: ProxyOptions) -
             yield proxy, port
         finally:
             proxy.is_stopping = True
-            await _drain_streams(runner, proxy)
+            for site in list(runner.sites):
+                await site.stop()  # no more connections
+            await _wait_for_answers(proxy, DRAIN_WITHIN)
             await runner.cleanup()
+            await _wait_for_answers(proxy, _LET_GO_WITHIN)  # those that this broke off are recorded too
             await proxy.drain()
 
 
-async def _drain_streams(runner: web.ServerRunner, proxy: Proxy) -> None:
-    """Accept no more connections, and give streams time to end."""
-    for site in list(runner.sites):
-        await site.stop()
-    until = asyncio.get_running_loop().time() + DRAIN_WITHIN
+async def _wait_for_answers(proxy: Proxy, within: float) -> None:
+    """Give answers time to end."""
+    until = asyncio.get_running_loop().time() + within
     while proxy.counters.active and asyncio.get_running_loop().time() < until:
         await asyncio.sleep(0.02)
 

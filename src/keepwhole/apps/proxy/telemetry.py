@@ -42,7 +42,7 @@ _HELP = {
     "cached_tokens_total": "Tokens of these that came from their caches.",
     "foreseen_cached_tokens_total": "Tokens that should have come from their caches.",
     "decisions_total": "Results that were shown otherwise from then on.",
-    "unstored_total": "Results that could not be stored and were sent whole.",
+    "unstored_total": "Results that could not be stored and were sent in full.",
     "recall_rounds_total": "Rounds in which a model read something back.",
 }
 
@@ -126,8 +126,8 @@ def _write_span(tracer: Any, proxied: ProxiedRequest) -> None:
     """Write the span of a request, and below it one for each recall that was answered on the way."""
     from opentelemetry import propagate, trace
 
-    ended = time.time_ns()
-    started = ended - int(proxied.seconds * 1e9)
+    started = proxied.arrived  # and not so long before now: it is written when there is time for it
+    ended = started + int(proxied.seconds * 1e9)
     facts = attributes(proxied)
     name = f"chat {facts['gen_ai.request.model']}"
     parent = propagate.extract(proxied.trace)

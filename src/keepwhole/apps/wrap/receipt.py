@@ -119,7 +119,7 @@ class Meter:
             kept = kept.plus(count_kept(one for one in results if not is_recall(one.tool)))
             recalls += sum(is_recall(one.tool) or folder in (one.arguments or "") for one in results)
         if self._shown_whole:
-            self._trouble["result not kept and so shown whole"] = self._shown_whole
+            self._trouble["result not kept and so shown in full"] = self._shown_whole
         return Tally(
             steps,
             unrecorded=self._unread + self._unnamed + unstored,
@@ -199,8 +199,8 @@ def _why_none(tally: Tally, command: str) -> str:
             "that Keepwhole knows: OpenAI Chat, OpenAI Responses or Anthropic Messages."
         )
     return (
-        f"If `{command}` did ask a model, it went past Keepwhole: check whether an address in its settings takes "
-        "precedence over the one it was given, and whether its API is OpenAI's or Anthropic's."
+        f"If `{command}` did ask a model, it did not go through Keepwhole: check whether an address in its settings "
+        "takes precedence over the one it was given, and whether its API is OpenAI's or Anthropic's."
     )
 
 
