@@ -7,30 +7,54 @@ tool output ──keep──▶ canonical ──append──▶ store        not
 what the model sees ◀── view
 """
 
-from typing import Any
+import gc
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from keepwhole.errors import KeepwholeError, NotFound, NotStored
-from keepwhole.install import POSIX_HINT, is_posix
 from keepwhole.interrupt import end_command
-from keepwhole.standalone.truncate import truncate
-from keepwhole.version import VERSION
 
-if is_posix():
-    try:
-        from keepwhole.integrations.clients import async_http_client, http_client
+if TYPE_CHECKING:
+    from keepwhole.integrations.clients import async_http_client, http_client
+    from keepwhole.standalone.truncate import truncate
+    from keepwhole.store.memory import MemoryStore
+
+_LATER = {
+    "MemoryStore": "keepwhole.store.memory",
+    "async_http_client": "keepwhole.integrations.clients",
+    "http_client": "keepwhole.integrations.clients",
+    "truncate": "keepwhole.standalone.truncate",
+}
+"""Names that few programs use, by where they are: they are imported when somebody asks for them."""
+
+_was_collecting = gc.isenabled()
+gc.disable()  # what these imports make stays: the collector would look at all of it again and again
+try:
+    from keepwhole.errors import KeepwholeError, NotFound, NotStored
+    from keepwhole.install import POSIX_HINT, is_posix
+    from keepwhole.version import VERSION
+
+    if is_posix():
         from keepwhole.session import Session, session
-        from keepwhole.store.memory import MemoryStore
         from keepwhole.store.sqlite.store import SqliteStore
-    except KeyboardInterrupt:  # these imports are most of the start of the command line
-        end_command()
-        raise
-else:
+except KeyboardInterrupt:  # these imports are most of the start of the command line
+    end_command()
+    raise
+finally:
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()  # both together make all of it old at once, without a look
+    if _was_collecting:
+        gc.enable()
 
-    def __getattr__(name: str) -> Any:
-        """Say why a public name is not available on this system."""
-        if name in __all__:
-            raise ImportError(f"`keepwhole.{name}`: {POSIX_HINT}", name=f"keepwhole.{name}")
-        raise AttributeError(f"module `keepwhole` has no attribute `{name}`")
+
+def __getattr__(name: str) -> Any:
+    """Import a public name of `_LATER`, or say why it is not available on this system."""
+    if name in _LATER and (is_posix() or name == "truncate"):
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
+    if name in __all__:
+        raise ImportError(f"`keepwhole.{name}`: {POSIX_HINT}", name=f"keepwhole.{name}")
+    raise AttributeError(f"module `keepwhole` has no attribute `{name}`")
 
 
 __all__ = [

@@ -48,15 +48,15 @@ from keepwhole.settings_section import (
     suggestion,
     wanted,
 )
-from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
-from keepwhole.store.factory import is_address, open_store
-from keepwhole.store.postgres.address import Hidden, redacted
+from keepwhole.store.factory import check_folder, checked_blobs, checked_store, is_address, open_store
+from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 from keepwhole.trust import is_approved, is_of_another_user
 
 if TYPE_CHECKING:
+    from keepwhole.policies.arrival import ShowsArrivals
     from keepwhole.policies.policy import Policy
     from keepwhole.truncation.strategy import ITruncationStrategy
 
@@ -64,7 +64,6 @@ FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
 RECORD = "record"
 """What is approved of a folder: that it holds the record."""
-_LARGEST_FILE = 1 << 20
 _TUNING = frozenset(
     (
         *("auto", "images", "models", "policy", "preset", "recall_from", "recall_reader"),
@@ -102,8 +101,8 @@ class Settings(Value):
     session_quota: Count = 5_368_709_120
     """Most bytes one session may store."""
     store_words: Literal["on", "off"] = "on"
-    """Whether what users and models say is stored: requests and answers as they were sent, and the words of imported
-    logs. With `off` only tool results and how they are shown are, so that a session has no window, cost or story."""
+    """Whether the words of users and models are stored: requests, answers, and the words in imported logs. With `off`,
+    only tool results and how they are shown are stored, so a session has no window, cost or story."""
     policy: str = "auto"
     """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, a policy of another system, or one
     that an installed package offers."""
@@ -112,7 +111,8 @@ class Settings(Value):
     recall: Literal["tools", "path", "off"] = "tools"
     """How what is left out is read back: Keepwhole's `tools`, a file's `path` for agents that read files, or `off`."""
     recall_reader: Literal["Read", "read", "read_file", "sed"] = "Read"
-    """With `recall: path`, in whose words: `Read`, `read` or `read_file` of a coding agent, or `sed` of a shell."""
+    """With `recall: path`, the tool that notices name: `Read`, `read` or `read_file` of a coding agent, or `sed` of a
+    shell."""
     recall_from: Literal["need", "start"] = "need"
     """When a short conversation is offered the recall tools: from its `start`, or on `need`, once something is left
     out."""
@@ -180,8 +180,16 @@ def all_settings() -> tuple[Setting, ...]:
 
 def _setting(section: str, name: str, hint: Any) -> Setting:
     key = f"{_KEYS.get(section, section)}.{name}" if section else name
-    short = key.removeprefix("tools.truncation.").replace(".", "_").upper()
-    return Setting(key, section, name, hint, f"KEEPWHOLE_{short}" if is_scalar(hint) else None)
+    return Setting(key, section, name, hint, variable_of(key) if is_scalar(hint) else None)
+
+
+def variable_of(key: str) -> str:
+    """Return the name that the variable of a key has, or would have.
+
+    >>> variable_of("tools.truncation.inline_limit")
+    'KEEPWHOLE_INLINE_LIMIT'
+    """
+    return "KEEPWHOLE_" + key.removeprefix("tools.truncation.").replace(".", "_").upper()
 
 
 def load(
@@ -216,7 +224,10 @@ def load(
 
 def load_for(place: str | None) -> Settings:
     """The settings that hold for a record at this folder or address; without one, for the record that they name."""
-    return load(store=place) if place and is_address(place) else load(home=place)
+    if place and is_address(place):
+        return load(store=place)
+    check_folder(place or "")
+    return load(home=place)
 
 
 def open_record(settings: Settings, patience: float | None = None) -> Store:
@@ -236,6 +247,7 @@ def find_home(environ: Mapping[str, str], folder: str) -> str:
     """Return the record's folder: `KEEPWHOLE_HOME`, else the nearest `.keepwhole/` upwards, else `~/.keepwhole/`."""
     named = environ.get("KEEPWHOLE_HOME")
     if named:
+        check_folder(named)
         return os.path.abspath(os.path.expanduser(named))
     own = os.path.join(os.path.expanduser("~"), FOLDER)
     found = project_home(folder)
@@ -310,8 +322,14 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     if not given:
         return []
     known = (*_OTHER_VARIABLES, *(setting.variable for setting in all_settings() if setting.variable))
+    in_file = {variable_of(setting.key): setting.key for setting in all_settings() if not setting.variable}
     unread = sorted(name for name in given if name not in known)
-    return [f"`{name}` is not a setting and is ignored. {_meant(name, known)}" for name in unread]
+    return [
+        f"`{name}` is ignored: a variable cannot give `{in_file[name]}`. Set it in a settings file."
+        if name in in_file
+        else f"`{name}` is not a setting and is ignored. {_meant(name, known)}"
+        for name in unread
+    ]
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
@@ -323,6 +341,8 @@ def find_file(path: str | None, environ: Mapping[str, str], folder: str) -> str 
     """Return the settings file: the one named, else the nearest upwards, else the one in the home folder."""
     named = path or environ.get("KEEPWHOLE_CONFIG")
     if named:
+        if os.path.isdir(named):
+            raise ConfigError(f"`{named}` is a folder. Name the settings file in it, such as `{FILE}`.")
         if not os.path.isfile(named):
             raise ConfigError(f"There is no settings file `{named}`. Check `--config` and `KEEPWHOLE_CONFIG`.")
         return named
@@ -407,19 +427,13 @@ class _Given:
 
 def _read_file(path: str) -> Iterator[tuple[str, object]]:
     """Yield every key of a settings file with its value; refuse keys that there are not."""
-    import yaml  # most commands have no file to read
+    from keepwhole.settings_file import read_tree  # most commands have no file to read
 
+    tree = read_tree(path)
     try:
-        if os.path.getsize(path) > _LARGEST_FILE:
-            raise ConfigError(f"`{path}` is larger than a settings file can be. Check it.")
-        with open(path, encoding="utf-8") as file:
-            tree: object = yaml.safe_load(file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(
-            f"`{path}` cannot be read: {error}. Fix that line, or name another file with `--config`."
-        ) from error
-    try:
-        yield from _flattened(tree, _tree_of_keys(), "")
+        if tree is not None and not isinstance(tree, dict):
+            raise ConfigError("The file needs a line `KEY: VALUE` for each setting. See `keepwhole config show`.")
+        yield from _flattened(cast(object, tree), _tree_of_keys(), "")
     except ConfigError as error:
         raise ConfigError(f"`{path}`: {error}") from error
 
@@ -438,7 +452,7 @@ def _tree_of_keys() -> dict[str, Any]:
 
 def _flattened(raw: object, known: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
     given = {} if raw is None else _mapping(prefix.rstrip("."), raw)
-    refuse_unknown(prefix, given, known, REMOVED)
+    refuse_unknown(prefix, given, known, REMOVED, _elsewhere)
     for name, value in given.items():
         here = known[name]
         if not isinstance(here, Setting):
@@ -447,30 +461,22 @@ def _flattened(raw: object, known: Mapping[str, Any], prefix: str) -> Iterator[t
             yield here.key, value
 
 
+def _elsewhere(name: str) -> str | None:
+    """Return the key in full of the setting or section that ends in this name, where only one does.
+
+    >>> _elsewhere("inline_limit"), _elsewhere("truncation")
+    ('tools.truncation.inline_limit', 'tools.truncation')
+    """
+    keys = {setting.key for setting in all_settings()}
+    keys |= {key.rpartition(".")[0] for key in keys}
+    found = [key for key in keys if key == name or key.endswith(f".{name}")]
+    return found[0] if len(found) == 1 else None
+
+
 def _mapping(key: str, raw: object) -> dict[str, Any]:
     if not isinstance(raw, dict):
-        raise ConfigError(f"`{key or FILE}` must hold keys and values, not {type(raw).__name__}.")
+        raise ConfigError(f"`{key}` needs keys with values below it, not one value. See `keepwhole config show`.")
     return {str(name): value for name, value in cast("dict[Any, Any]", raw).items()}
-
-
-def _store(value: object) -> object:
-    """Return the address of a server; another value is not repeated, since a password may be in it."""
-    if not isinstance(value, str) or (value and not is_address(value)):
-        raise ConfigError(
-            "`store` is no address. Give `postgresql://user@host/database`; for a folder, set `KEEPWHOLE_HOME`."
-        )
-    return Hidden(value)
-
-
-def _blobs(value: object) -> object:
-    """Return the address of a bucket, or a folder; another value is not repeated, since a key may be in it."""
-    if isinstance(value, str) and is_bucket(value):
-        bucket_of(value)
-        return Hidden(value)
-    folder = os.path.expanduser(value) if isinstance(value, str) else ""
-    if not isinstance(value, str) or "://" in value or (value and not os.path.isabs(folder)):
-        raise ConfigError("`blobs` is neither `s3://bucket/prefix` nor the whole path of a folder. Give one of these.")
-    return folder
 
 
 def _policy(value: object) -> object:
@@ -519,8 +525,8 @@ def _models(value: object) -> object:
 
 
 _CONVERTERS: dict[str, Callable[[object], object]] = {
-    "store": _store,
-    "blobs": _blobs,
+    "store": checked_store,
+    "blobs": checked_blobs,
     "policy": _policy,
     "models": _models,
     "tools.truncation.default_strategy": _default_strategy,
@@ -571,3 +577,11 @@ def policy_of(
         strategies=STRATEGIES if strategies is None else strategies,
         question=question,
     )
+
+
+def shows_arrivals(settings: Settings, strategies: "Mapping[str, ITruncationStrategy]") -> "Policy | ShowsArrivals":
+    """Make what shows one new result under these settings: a part of their policy, or all of it."""
+    from keepwhole.policies import catalog
+
+    rule = catalog.shows_arrivals(settings.policy, settings.auto, settings.truncation, strategies)
+    return rule or policy_of(settings, strategies=strategies)

@@ -1,7 +1,7 @@
 """Every error that Keepwhole raises.
 
 KeepwholeError
-├── UsageError                the caller asked for something that cannot be
+├── UsageError                the caller asked for something impossible
 │   ├── ConfigError           a setting is unknown or has a wrong value
 │   ├── UnknownStrategy       no strategy goes by that name
 │   └── TooLargeToRecall      the whole of it does not fit in one answer
@@ -9,7 +9,7 @@ KeepwholeError
     ├── NotFound              no such session, result or artifact here
     ├── NotStored             a write failed: nothing was half-written, nothing may be hidden
     │   └── QuotaExceeded     the session's quota is used up
-    ├── Overtaken             somebody else added something that had to be looked at first
+    ├── Overtaken             another process added an entry that has to be read first
     ├── Damaged               stored bytes are not the bytes that were kept
     └── StoreRefused          the store cannot be opened safely here
 
@@ -34,7 +34,7 @@ class Rescue(Protocol):
 
 
 class KeepwholeError(Exception):
-    """Base of every error we raise."""
+    """Base class of every error that Keepwhole raises."""
 
     def __init__(self, message: str, for_model: str | None = None) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class KeepwholeError(Exception):
 
 
 class UsageError(KeepwholeError):
-    """The caller asked for something that cannot be; the message says what can."""
+    """The caller asked for something impossible; the message says what is possible."""
 
 
 class ConfigError(UsageError):
@@ -66,7 +66,7 @@ class NotFound(StoreError):
 
 
 class NotStored(StoreError):
-    """A write failed. Nothing was half-written, and what was not stored must be shown whole."""
+    """A write failed. Nothing was half-written, and what was not stored must be shown in full."""
 
     def __init__(self, message: str, for_model: str | None = None, rescue: Rescue | None = None) -> None:
         super().__init__(message, for_model)
@@ -75,11 +75,12 @@ class NotStored(StoreError):
 
 
 class QuotaExceeded(NotStored):
-    """The session's quota is used up; raise `session_quota` or end and clean old sessions."""
+    """The session's quota is used up; raise `session_quota`, or end and clean old sessions."""
 
 
 class Overtaken(StoreError):
-    """Somebody else added a result or a decision meanwhile; nothing was written. Read on, and decide again."""
+    """Another process added a result or a decision meanwhile; nothing was written. Read the new entries, and decide
+    again."""
 
 
 class Damaged(StoreError):

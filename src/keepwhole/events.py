@@ -14,14 +14,21 @@ def log_kept(session: str, trace_id: str, tool: str, size: int, shown: int, stra
         _info("cut trace=%s strategy=%s chars_shown=%d", trace_id, strategy, shown)
 
 
+def log_processed(artifact_id: str, tool: str, size: int, shown: int, strategy: str) -> None:
+    """Log that the processor gave an original to its storage, and how it was cut."""
+    _info("kept artifact=%s tool=%s bytes=%d", artifact_id, _safe(tool), size)
+    if strategy != "none":
+        _info("cut artifact=%s strategy=%s chars_shown=%d", artifact_id, strategy, shown)
+
+
 def log_strategy_failed(session: str, trace_id: str, failure: str) -> None:
     """A strategy raised an exception, or made no valid cut; the built-in `head_tail` was used instead."""
     _warning("strategy failed, head_tail used: session=%s trace=%s failure=%s", session, trace_id, _safe(failure))
 
 
 def log_unstored(session: str, tool: str, kind: str) -> None:
-    """Log that a result could not be stored and is shown whole."""
-    _warning("not stored, shown whole: session=%s tool=%s reason=%s", session, _safe(tool), kind)
+    """Log that a result could not be stored and is shown in full."""
+    _warning("not stored, shown in full: session=%s tool=%s reason=%s", session, _safe(tool), kind)
 
 
 def log_unrecorded(session: str, what: str, kind: str) -> None:
@@ -58,7 +65,7 @@ def log_aging_stopped(session: str, requests: int, predicted: int, billed: int) 
 
 def log_aging_resumed(session: str, requests: int) -> None:
     """Log that aging resumes because forecasts of the cache hold again."""
-    _info("ageing goes on, forecasts hold: session=%s requests=%d", session, requests)
+    _info("aging continues, forecasts are right again: session=%s requests=%d", session, requests)
 
 
 def log_budget_spent(paid: int, unmanaged: int) -> None:

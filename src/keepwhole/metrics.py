@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
-from keepwhole.canonical.entry import Decision, Entry, Result
+from keepwhole.canonical.entry import OWN_TOOLS, Decision, Entry, Result
 from keepwhole.truncation import client_cut
 
 MARKER = "truncation_marker"
@@ -83,7 +83,8 @@ class Metrics:
         """Count one entry."""
         with self._lock:
             if isinstance(entry.header, Result):
-                self._observe_result(entry.session, entry.header, entry.facts.chars, entry.facts.size)
+                if not entry.header.tool.startswith(OWN_TOOLS):  # a note of Keepwhole's own is no result of a tool
+                    self._observe_result(entry.session, entry.header, entry.facts.chars, entry.facts.size)
             elif isinstance(entry.header, Decision):
                 self._observe_decision(entry.header)
 

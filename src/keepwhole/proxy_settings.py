@@ -20,11 +20,12 @@ class ProxySettings(SettingsSection):
     upstreams: Mapping[str, str] = MappingProxyType({})
     """Where requests go, by name: `openai`, `anthropic`, and others that are reached under `/NAME/`."""
     tenants: Literal["key", "one"] = "key"
-    """Whose sessions are apart: `key`, other credentials have others; `one`, all requests are of one owner."""
+    """Who owns a session: with `key`, each set of credentials has its own sessions; with `one`, all requests have one
+    owner."""
     holdout: Share = 0.0
     """Share of sessions that are left untouched, so that `keepwhole report` has something to compare with."""
     hosts: tuple[str, ...] = ()
-    """What a `Host` header may say besides this machine's own names, for a proxy that others reach."""
+    """Values of the `Host` header to accept besides this machine's own names, for a proxy that others reach."""
     max_body: Count = 67_108_864
     """Most bytes of a request."""
     max_connections: Count = 256
@@ -32,8 +33,8 @@ class ProxySettings(SettingsSection):
     patience: Count = 600
     """Seconds that an upstream may be silent."""
     client_files: bool = False
-    """Whether all clients run on this machine as this user: then what they cut is read from the files that they save it
-    in. `keepwhole wrap` always does, since it starts the client."""
+    """Whether all clients run on this machine as this user; then the originals of what they cut are read from their
+    files. `keepwhole wrap` always does, since it starts the client."""
 
     def _check(self) -> None:
         super()._check()
@@ -45,9 +46,15 @@ def check_upstream(name: str, url: object) -> str:
     """Return the address of an upstream; refuse one that is not whole or that has a key in it."""
     from urllib.parse import urlsplit  # most commands never check one
 
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        is_address = parts is not None and parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port above 65535, a bracket without its pair
+        parts, is_address = None, False
+    if parts is None or not is_address:
         raise ConfigError(f"The upstream `{name}` is {url!r}; give an address such as https://api.openai.com.")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(f"The upstream `{name}` has a user, a key or a query in it; the client sends its own key.")
+        raise ConfigError(
+            f"The upstream `{name}` has a user, a key or a query in it. Leave it out: the client sends its own key."
+        )
     return str(url).rstrip("/")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from keepwhole.conversation.context import ViewMode
     from keepwhole.conversation.conversations import Conversations
     from keepwhole.policies.account import Projection
+    from keepwhole.policies.arrival import ShowsArrivals
     from keepwhole.policies.policy import Policy, Summarizer
     from keepwhole.record.bills import Billing
 
@@ -81,7 +82,7 @@ def session(
 
     `store` is a folder, a `postgresql://` address or a store; if not given, the record that the settings name. An
     `ephemeral` session is purged at its end. `policy` is the name of a policy, a policy, or the limits under
-    `tools.truncation`; it goes before the settings, for `keep` and `view` alike. So does `recall`.
+    `tools.truncation`; it takes precedence over the settings, for both `keep` and `view`. So does `recall`.
     """
     return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
@@ -133,7 +134,7 @@ class Session(SessionReader):
             clock=clock,
             random=random,
         )
-        self._display = Display(self.links, lambda: self._policy)
+        self._display = Display(self.links, lambda: self._shows_arrivals)
 
     def __enter__(self) -> "Session":
         """The session itself."""
@@ -162,10 +163,10 @@ class Session(SessionReader):
         output: Any = _MISSING,
         **options: Unpack[KeepOptions],
     ) -> KeptResult:
-        """Store what a tool returned, whole and durably, and return what to show of it.
+        """Store what a tool returned, in full and durably, and return what to show of it.
 
         `keep(tool, arguments, output)` or `keep(call, output)` with a provider's call. `output` is `str`, `bytes`,
-        a file, a pipe or an iterator of chunks. An output that cannot be stored is returned whole, with the reason in
+        a file, a pipe or an iterator of chunks. An output that cannot be stored is returned in full, with the reason in
         `problem`; `on_trouble="raise"` raises it instead, with the original in its `rescue`.
         """
         if isinstance(tool_or_call, str):
@@ -213,13 +214,13 @@ class Session(SessionReader):
     def view(self, messages: Iterable[MessageT], **options: Unpack[ViewOptions]) -> list[MessageT]: ...
 
     def view(self, messages: Any, **options: Unpack[ViewOptions]) -> Any:
-        """Return what to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
+        """Return what to send of a conversation, in the form that was given: a list of messages, or a request's bytes.
 
         New results in it are recorded first. What was sent once is sent again unchanged until a recorded decision
         changes it. `model` says whose window and prices hold; `policy` overrides the settings. With `recorded=False`
-        nothing is written: for counting what would be sent. With `restored=True` results are shown whole this once,
+        nothing is written: for counting what would be sent. With `restored=True` results are shown in full this once,
         the newest first, as far as the window allows: for a client that summarizes by itself. With `settles=True`
-        results that are sent whole may be recorded by `settle`, once they are on their way.
+        results that are sent in full may be recorded by `settle`, once they are on their way.
         """
         from keepwhole.conversation.context import ViewMode
 
@@ -241,7 +242,7 @@ class Session(SessionReader):
         explained: bool = True,
         view_mode: "ViewMode | None" = None,
     ) -> "Projection":
-        """The same as `view`, with the account in tokens and the list of edits: rules, how to undo each.
+        """The same as `view`, with the account in tokens and the list of edits: the rule of each, and how to undo it.
 
         Without `explained` the list stays empty, and this costs no more than `view`.
         """
@@ -263,23 +264,25 @@ class Session(SessionReader):
         return self.conversations.is_unsettled
 
     def settle(self) -> None:
-        """Record what `view(…, settles=True)` returned whole before it was on record."""
+        """Record what `view(…, settles=True)` returned in full before it was on record."""
         self.conversations.settle()
 
     def hydrate(self, messages: Iterable[MessageT]) -> list[MessageT]:
-        """Return the messages with every result whole that the record has.
+        """Return the messages with every result in full that the record has.
 
         That is every view of ours, and what the client cut, cleared, emptied or dropped since.
         """
         return self.conversations.hydrate(messages)
 
     def undo(self, id: str) -> int:
-        """Show a result whole again from now on, by trace id or artifact id; return the tokens it takes, about."""
+        """Show a result in full again from now on, by trace id or artifact id; return about how many tokens it
+        takes."""
         self.writer.open()
         return self.conversations.show_whole(id, "undo")
 
     def pin(self, id: str) -> int:
-        """Keep a result whole in every view from now on, whatever the policy; return the tokens it takes, about."""
+        """Show a result in full in every view from now on, whatever the policy; return about how many tokens it
+        takes."""
         self.writer.open()
         return self.conversations.show_whole(id, "pin")
 
@@ -291,7 +294,8 @@ class Session(SessionReader):
     # The session and its record
 
     def forget(self, id: str) -> int:
-        """Remove a result for good, and every entry that shows it or has its text; return how many entries went.
+        """Delete a result permanently, and every entry that shows it or has its text; return how many entries were
+        deleted.
 
         Their hashes stay, so `verify` accepts what is left. Backups, exports and copies are not changed.
         """
@@ -302,7 +306,7 @@ class Session(SessionReader):
         self.writer.end()
 
     def close(self) -> None:
-        """Give back what the session holds open. The record stays."""
+        """Close the files and connections of the session. The record stays."""
         if self._owns_store:
             self.store.close()
 
@@ -356,9 +360,9 @@ class Session(SessionReader):
         return Conversations(self.writer, self.settings, self._clock, self.strategies, policy, self._summarizer)
 
     @cached_property
-    def _policy(self) -> "Policy":
-        """The policy of this session's settings, or its own."""
-        return self._own_policy or config.policy_of(self.settings, strategies=self.strategies)
+    def _shows_arrivals(self) -> "Policy | ShowsArrivals":
+        """What shows new results by themselves: the policy of this session's settings, or its own."""
+        return self._own_policy or config.shows_arrivals(self.settings, self.strategies)
 
 
 def _with_policy(settings: config.Settings, policy: "str | Policy | TruncationConfiguration | None") -> config.Settings:

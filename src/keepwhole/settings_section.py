@@ -17,12 +17,13 @@ Why not `msgspec.convert`: constructors are checked too, and importing msgspec c
 of its start. Two definitions of what a setting accepts would drift apart.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast, get_args, get_origin
 
 from keepwhole.canonical.value import Value
 from keepwhole.errors import ConfigError
+from keepwhole.version import VERSION
 
 
 class Range(NamedTuple):
@@ -139,17 +140,27 @@ def is_scalar(hint: Any) -> bool:
 
 
 def refuse_unknown(
-    where: str, names: Iterable[str], known: Iterable[str], removed: Mapping[str, str] | None = None
+    where: str,
+    names: Iterable[str],
+    known: Iterable[str],
+    removed: Mapping[str, str] | None = None,
+    elsewhere: Callable[[str], str | None] = lambda _: None,
 ) -> None:
-    """Raise `ConfigError` for the first name that is not known, with the key in full and a suggestion; for a setting
-    that there was in an earlier version, with what to give instead (`removed`, by the key in full)."""
+    """Raise `ConfigError` for the first name that is not known, with the key in full and a suggestion.
+
+    For a setting that there was in an earlier version, `removed` has what to give instead, by the key in full; for one
+    that exists in another place, `elsewhere` gives its key in full.
+    """
     known = tuple(known)
     for name in names:
         if name not in known:
             instead = (removed or {}).get(f"{where}{name}")
             if instead is not None:
                 raise ConfigError(f"The setting `{where}{name}` was removed: {instead}")
-            raise ConfigError(f"There is no setting `{where}{name}`. {suggestion(name, known)}")
+            place = elsewhere(name)
+            meant = f"Did you mean `{place}`?" if place else suggestion(name, known)
+            newer = "" if place or nearest(name, known) else f" in Keepwhole {VERSION}; a newer one may have it"
+            raise ConfigError(f"There is no setting `{where}{name}`{newer}. {meant}")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -88,7 +88,7 @@ class WritingAgent:
 def messages_of(body: bytes) -> list[Json]:
     """The messages of a request."""
     request = json.loads(body)
-    return request["messages"] if "messages" in request else request["input"]
+    return next(request[name] for name in ("messages", "input", "contents") if name in request)
 
 
 def arguments_in(body: bytes) -> dict[str, Any]:
@@ -96,8 +96,12 @@ def arguments_in(body: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for message in messages_of(body):
         for block in message["content"] if isinstance(message.get("content"), list) else ():
-            if block["type"] == "tool_use":
+            if block.get("type") == "tool_use":
                 found[block["id"]] = block["input"]
+            elif "toolUse" in block:
+                found[block["toolUse"]["toolUseId"]] = block["toolUse"]["input"]
+        calls = [part["functionCall"] for part in message.get("parts", ()) if "functionCall" in part]
+        found |= {call.get("id") or f"call without an id {len(found)}": call["args"] for call in calls}
         for call in message.get("tool_calls") or ():
             called = call.get("function") or call["custom"]
             found[call["id"]] = json.loads(called["arguments"]) if "arguments" in called else called["input"]

@@ -97,7 +97,7 @@ def test_a_result_that_cannot_be_stored_stays_new_and_is_sent_whole() -> None:
     assert watch.session.view(messages, policy=EAGER) == messages
     store.is_full = False
     watch.view(messages)
-    assert watch.before == {"c0": State.KEPT}, "what was sent whole stays whole"
+    assert watch.before == {"c0": State.KEPT}, "what was sent in full stays whole"
     assert watch.changes == {(None, State.NEW), (State.NEW, State.KEPT)}
 
 

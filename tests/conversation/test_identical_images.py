@@ -13,7 +13,7 @@ from tests.apps.proxy.screenshots import picture_part, screenshot, step_messages
 from tests.promises.test_media import DIALECTS, EAGER, request, sent_messages
 from tests.promises.test_scaled_images import photo
 from tests.upstream.complaint import complaint
-from tests.upstream.media_parts import without_wishes
+from tests.upstream.media_parts import media_part, without_wishes
 from tests.upstream.pictures import pictures_in
 from tests.upstream.spelling import Dialect, Json
 
@@ -76,19 +76,66 @@ def test_identical_images_age_and_come_back_in_their_places(dialect: Dialect) ->
     assert not session.verify().findings
 
 
-def test_a_computer_screenshot_stays_an_image_as_it_came_and_is_recorded() -> None:
+SCREENS = {
+    "bytes": lambda number: {"image_url": picture_part("openai_responses", screenshot(number))["image_url"]},
+    "photos": lambda number: {"image_url": media_part("openai_responses", "jpeg", number)["image_url"]},
+    "URLs": lambda number: {"image_url": f"https://pictures.test/{number}/1280x800.png"},
+    "files": lambda number: {"file_id": f"file_{number}", "detail": "original"},
+}
+
+
+def computer_steps(kind: str, count: int) -> list[list[Json]]:
+    """The items of each step of a loop in which OpenAI's own tool returns a screen."""
+    return [
+        [
+            {"type": "computer_call", "call_id": f"c{number}", "action": {"type": "wait"}, "status": "completed"},
+            {
+                "type": "computer_call_output",
+                "call_id": f"c{number}",
+                "output": {"type": "computer_screenshot", **SCREENS[kind](number)},
+            },
+        ]
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("kind", SCREENS)
+def test_a_screenshot_of_a_computer_call_gives_way_to_an_image_of_the_words(kind: str) -> None:
     """Its `output` must be an image, and the model answers with places in it: no line and no smaller image."""
     settings = EAGER.replace(images=ImageSettings(max_edge=100))
     session, items = opened(settings), list[Json]([{"role": "user", "content": "Book."}])
-    for number in range(8):
-        action = {"type": "click", "x": number, "y": 1, "button": "left"}
-        items.append({"type": "computer_call", "call_id": f"c{number}", "action": action, "status": "completed"})
-        url = picture_part("openai_responses", screenshot(number))["image_url"]
-        output = {"type": "computer_screenshot", "image_url": url}
-        items.append({"type": "computer_call_output", "call_id": f"c{number}", "output": output})
-        body = request("openai_responses", items)
-        projection = session.projection(body)
-        assert projection.messages == body
-        assert projection.account.results == number + 1
+    for step in computer_steps(kind, 10):
+        items += step
+        projection = session.projection(request("openai_responses", items))
+        sent = sent_messages(cast("bytes", projection.messages))
+        assert complaint(json.loads(cast("bytes", projection.messages))) == ""
+        assert sent[-1] == items[-1]
+        assert session.hydrate(cast("Any", sent)) == items
+    pairs = zip(sent[2::2], items[2::2], strict=True)
+    assert sum(one["output"] != own["output"] for one, own in pairs) >= 5
+    assert projection.account.tokens_sent < projection.account.tokens_whole
+    assert session.projection(request("openai_responses", items)).messages == projection.messages
+
+
+def test_what_was_drawn_is_no_new_result_where_it_is_sent_again() -> None:
+    session, items = opened(EAGER), list[Json]([{"role": "user", "content": "Book."}])
+    for step in computer_steps("bytes", 12):
+        items = cast("list[Json]", session.view(cast("Any", [*items, *step]), model="m"))
     rows = list(session.store.rows("s", kind="result"))
-    assert [session.recall_bytes(row.trace_id) for row in rows] == [screenshot(number) for number in range(8)]
+    assert [session.recall_bytes(row.trace_id) for row in rows] == [screenshot(number) for number in range(12)]
+    assert cast("Any", items)[2]["output"]["image_url"] != SCREENS["bytes"](0)["image_url"]
+    assert not session.verify().findings
+
+
+def test_an_id_that_was_misread_in_an_image_is_found() -> None:
+    session = opened(EAGER)
+    items = [{"role": "user", "content": "Book."}, *(item for step in computer_steps("bytes", 10) for item in step)]
+    session.view(request("openai_responses", items))
+    session.view(request("openai_responses", [*items, *computer_steps("bytes", 11)[-1]]))
+    hidden = session.artifacts()[0]
+    misread = hidden.artifact_id[:15] + hidden.artifact_id[15:].swapcase().replace("0", "O").replace("1", "l")
+    assert misread != hidden.artifact_id
+    answer = session.call_tool("get_artifact", {"id": misread})
+    assert not answer.is_error
+    assert answer.media is not None
+    assert session.call_tool("get_artifact", {"id": "art_1700000000_" + 22 * "x"}).is_error

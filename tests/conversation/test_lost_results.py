@@ -22,6 +22,10 @@ MARKS = [
     "<MASKED>",
     "[[NOTE] This file read has been removed to save space in the context window. Refer to the latest file read.]",
     "Old environment output: (120 lines omitted)",
+    "(no content)",
+    "<removed to save tokens>",
+    "[Tool result no longer available]",
+    "Previous tool output was compacted. Run the tool again if you need it.",
 ]
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 every_loss = pytest.mark.parametrize("loss", BLANK, ids=repr)
@@ -244,3 +248,38 @@ def test_shadow_sends_what_came_and_stores_no_second_result(dialect: str, loss: 
     lost = lose(messages, "c1", loss)
     assert session.projection(lost, mode="shadow").messages == lost
     assert results_on_record(session) == ["c1", "c2"]
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "gemini", "converse"])
+def test_results_of_one_turn_in_messages_of_their_own_are_not_lost(dialect: str) -> None:
+    """Providers read several messages of the user in a row as one."""
+    messages = conversation(dialect, ("c1", "c2", "c3"), ("c4",))
+    field = "parts" if dialect == "gemini" else "content"
+    results = messages[2]
+    apart = [*messages[:2], *({**results, field: [each]} for each in results[field]), *messages[3:]]
+    for of_request in (apart, without_ids(apart)) if dialect == "gemini" else (apart,):
+        store = MemoryStore()
+        sent = [Session("s", store=store).view(of_request) for _ in range(2)]
+        assert sent[0] == sent[1], "what was sent once is sent again"
+        assert [len(message[field]) for message in sent[0]] == [len(message[field]) for message in apart]
+        assert Session("s", store=store).hydrate(sent[0]) == of_request
+        cleared = copy.deepcopy(of_request)
+        del cleared[3]
+        found = Session("s", store=store).hydrate(cleared)
+        assert sum(len(message[field]) for message in found) == sum(len(message[field]) for message in apart)
+
+
+def without_ids(messages: list[Json]) -> list[Json]:
+    """The messages of Gemini as its older models write calls."""
+    return json.loads(json.dumps(messages), object_hook=lambda one: {key: one[key] for key in one if key != "id"})
+
+
+@pytest.mark.parametrize("loss", BLANK[1:], ids=repr)  # Gemini refuses a step that lacks one of its results
+def test_a_lost_result_of_a_call_without_an_id_is_not_stored_again(loss: Any) -> None:
+    session = Session(store=MemoryStore())
+    messages = conversation("gemini", ("c1",), ("c2",), ("c3",))
+    before = session.view(without_ids(messages))
+    lost = without_ids(lose(messages, "c2", loss))
+    assert session.view(lost) == before
+    assert session.hydrate(lost) == without_ids(messages)
+    assert len(results_on_record(session)) == 3

@@ -1,4 +1,4 @@
-"""Results that are sent whole may be stored after the request is sent; results that are cut are stored before."""
+"""Results that are sent in full may be stored after the request is sent; results that are cut are stored before."""
 
 from pathlib import Path
 from typing import Any
@@ -71,3 +71,37 @@ def test_a_view_that_settles_is_the_same_as_one_that_does_not(tmp_path: Path) ->
             one.settle()
             plain = other.view(messages, policy="auto")
             assert [len(str(each)) for each in settled] == [len(str(each)) for each in plain]
+
+
+def _talk(name: str, text: str) -> list[dict[str, Any]]:
+    """A conversation that begins like all others of its session."""
+    call = {"type": "tool_use", "id": f"toolu_{name}", "name": "Bash", "input": {"command": name}}
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{name}", "content": text}
+    first = {"role": "user", "content": "go"}
+    return [first, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+
+def test_a_conversation_that_begins_alike_loses_nothing_of_one_that_is_not_settled(tmp_path: Path) -> None:
+    """Sub-agents begin with the same words, and answer while others wait for theirs."""
+    with _session(tmp_path) as session:
+        session.view(_talk("a", "of one agent"), policy="auto", settles=True)
+        session.view(_talk("b", "of another agent"), policy="auto", settles=True)
+        session.settle()
+        assert sorted(_kept(session)) == [b"of another agent", b"of one agent"]
+
+
+def test_going_back_loses_nothing_that_was_not_settled(tmp_path: Path) -> None:
+    with _session(tmp_path) as session:
+        session.view(_request("one", "two"), policy="auto", settles=True)
+        session.view(_request("one"), policy="auto", settles=True)
+        session.settle()
+        assert _kept(session) == [b"one", b"two"]
+
+
+def test_conversations_that_are_forgotten_are_settled_first(tmp_path: Path) -> None:
+    with _session(tmp_path) as session:
+        talks = [_talk(f"t{number}", f"result {number}") for number in range(12)]
+        for number, talk in enumerate(talks):
+            session.view([{"role": "user", "content": f"go {number}"}, *talk[1:]], policy="auto", settles=True)
+        session.settle()
+        assert sorted(_kept(session)) == sorted(f"result {number}".encode() for number in range(12))

@@ -281,7 +281,7 @@ def test_what_could_not_be_stored_is_sent_whole_and_counted_until_it_can(monkeyp
             assert (refused.account.unstored, refused.account.edited) == (2, 0)
     stored = one.projection(messages)
     assert (stored.account.unstored, stored.account.new_results) == (0, 2)
-    assert stored.messages == messages, "what was sent whole stays whole"
+    assert stored.messages == messages, "what was sent in full stays whole"
 
 
 def test_shadow_says_nothing_of_what_could_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:

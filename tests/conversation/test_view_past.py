@@ -46,7 +46,7 @@ def test_a_lookup_that_fails_hides_nothing_and_records_nothing(
     with monkeypatch.context() as away:
         away.setattr(store.lookups, lookup, fail)
         longer = messages(4)
-        assert session.view(longer, policy="truncation")[-1] == longer[-1], "what is not on record is sent whole"
+        assert session.view(longer, policy="truncation")[-1] == longer[-1], "what is not on record is sent in full"
         assert len(list(store.rows("s"))) == entries
     again = session.view(messages(4), policy="truncation")
     assert again[: len(sent)] == sent

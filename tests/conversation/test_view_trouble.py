@@ -279,7 +279,7 @@ def test_a_conversation_goes_on_whatever_of_the_store_fails(method: str, fresh: 
     store.broken = set()
     after = session.view(more)
     assert after[: len(before)] == before
-    assert after[-1] == out[-1], "what was sent whole stays whole"
+    assert after[-1] == out[-1], "what was sent in full stays whole"
     assert sorted(results(store)) == ["c0", "c1", "c2"]  # type: ignore[type-var]
 
 

@@ -1,4 +1,4 @@
-"""What was sent whole while the record could not be written stays whole when it can be again: the prefix holds."""
+"""What was sent in full while the record could not be written stays whole when it can be again: the prefix holds."""
 
 import json
 from typing import Any

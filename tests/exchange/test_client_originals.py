@@ -1,4 +1,4 @@
-"""What a client cut is kept whole where its files may be read, and what is sent stays as the client sent it."""
+"""What a client cut is kept in full where its files may be read, and what is sent stays as the client sent it."""
 
 import json
 import os

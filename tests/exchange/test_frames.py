@@ -13,7 +13,7 @@ from tests.wire.clients import ClaudeCode, Codex, Json, Nameless
 from tests.wire.test_frames import PARTIAL, TASKS, chunk, tokens_left
 
 OUTPUT = "".join(f"{number}\n" for number in range(1_300))
-"""Six kilobytes, as a command prints them: shown whole when they come."""
+"""Six kilobytes, as a command prints them: shown in full when they come."""
 SAME = "Same as the earlier result"
 
 

@@ -23,6 +23,11 @@ class Answer(NamedTuple):
     raw: Any
 
 
+def _openai() -> Any:
+    """The SDK in a version that speaks through httpx2, as `http_client` does."""
+    return pytest.importorskip("openai", "3.25", reason="the SDK of OpenAI is not installed, or it is an old one")
+
+
 class Anthropic:
     """`anthropic`."""
 
@@ -63,7 +68,7 @@ class Chat:
     name = "openai_chat"
 
     def __init__(self, provider: Provider, **options: Any) -> None:
-        openai = pytest.importorskip("openai", reason="the SDK of OpenAI is not installed")
+        openai = _openai()
         http = keepwhole.http_client(transport=provider.transport, **options)
         self.client = openai.OpenAI(api_key="k", http_client=http, max_retries=2)
         tool = {"name": "work", "description": "d", "parameters": PARAMETERS}
@@ -98,7 +103,7 @@ class Responses:
     name = "openai_responses"
 
     def __init__(self, provider: Provider, **options: Any) -> None:
-        openai = pytest.importorskip("openai", reason="the SDK of OpenAI is not installed")
+        openai = _openai()
         http = keepwhole.http_client(transport=provider.transport, **options)
         self.client = openai.OpenAI(api_key="k", http_client=http, max_retries=2)
         tool = {"type": "function", "name": "work", "description": "d", "parameters": PARAMETERS, "strict": False}

@@ -1,6 +1,7 @@
 """Microsoft's Agent Framework with a scripted model: results are recorded whole, shown as fits, read back."""
 
 import asyncio
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import keepwhole
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script
 from keepwhole.testing.look import recorded_results
 from keepwhole.testing.script import Tools, newest_result
+from tests.integrations.images import check_images
 
 pytest.importorskip("agent_framework", reason="the Agent Framework is not installed; `make adapters` installs it")
 
@@ -95,7 +97,7 @@ class TestAgentFramework(AdapterContract):
         return AgentFrameworkHarness()
 
 
-def test_an_image_beside_a_text_stays() -> None:
+def test_an_image_beside_a_text_is_kept_and_stays() -> None:
     session = keepwhole.session("image", store=MemoryStore())
     sent: list[Any] = []
 
@@ -112,6 +114,27 @@ def test_an_image_beside_a_text_stays() -> None:
 
     harness._client._inner_get_response = note  # type: ignore[method-assign]
     ran = harness.run(Script([("shot", {"page": "one"}), "done"]), {"shot": shot}, session)  # type: ignore[dict-item]
-    assert recorded_results(session) == [("shot", LOG)]
+    assert recorded_results(session) == [
+        ("shot", LOG),
+        ("shot", b"\x89PNG\r\n\x1a\n".decode("ascii", "surrogateescape")),
+    ]
     assert len(newest_result(ran.requests[-1])) < len(LOG)
     assert [item.type for item in sent[-1][-1].contents[0].items] == ["text", "data"]
+
+
+def test_images_in_results_are_kept_and_age() -> None:
+    from agent_framework import Content, Message
+
+    from keepwhole.integrations.agent_framework import _VIEWER  # pyright: ignore[reportPrivateUsage]
+
+    def step(number: int, data: bytes) -> list[Any]:
+        image = Content.from_data(data, media_type="image/png")
+        call = Content.from_function_call(f"c{number}", "computer", arguments={"at": number})
+        result = Content.from_function_result(f"c{number}", result=[Content.from_text(f"Clicked at {number}."), image])
+        return [Message("assistant", [call]), Message("tool", [result])]
+
+    def images(message: Any) -> list[bytes]:
+        items = [item for part in message.contents for item in getattr(part, "items", None) or ()]
+        return [base64.b64decode(item.uri.partition(",")[2]) for item in items if item.type == "data"]
+
+    check_images(_VIEWER, step, images, lambda message: str(message.to_dict()))

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("aiohttp", reason="needs the extra `proxy`")
+
 from keepwhole.integrations.bedrock import _ConverseEvents, attach  # pyright: ignore[reportPrivateUsage]
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
@@ -105,6 +107,47 @@ def test_a_long_result_is_kept_whole_and_sent_cut(served: Upstream) -> None:
     assert Session("s", store=store).recall_bytes(artifact.artifact_id) == LONG.encode()
     router.close()
     assert not served.refused
+
+
+@pytest.mark.parametrize("is_converse", [True, False], ids=["converse", "invoke_model"])
+def test_what_is_counted_is_what_would_be_sent(served: Upstream, is_converse: bool) -> None:
+    store, client = MemoryStore(), runtime(served.url)
+    served.model = lambda _: [Text("So.")]
+    call: Json = {"type": "tool_use", "id": "c1", "name": "work", "input": {}}
+    result: Json = {"type": "tool_result", "tool_use_id": "c1", "content": LONG}
+    said = body({"role": "user", "content": "go"}, {"role": "assistant", "content": [call]}, _said_by_user(result))
+    messages = asked({"toolResult": {"toolUseId": "c1", "content": [{"text": LONG}]}})
+    with closing(attach(client, "s", store=store)) as router:
+        if is_converse:
+            client.converse(modelId=MODEL, messages=messages, toolConfig=CONFIG)
+            counted: Json = {"converse": {"messages": messages, "toolConfig": CONFIG}}
+        else:
+            client.invoke_model(modelId=MODEL, body=said)
+            counted = {"invokeModel": {"body": said}}
+        recorded = len(list(store.rows("s")))
+        count = client.count_tokens(modelId=MODEL, input=counted)["inputTokens"]
+        assert router.counts["count"] == 1
+    assert served.refused == []
+    turn, counting = served.asked
+    inside = counting.body["input"]
+    sent = inside["converse"] if is_converse else json.loads(base64.b64decode(inside["invokeModel"]["body"]))
+    assert sent == {key: value for key, value in turn.body.items() if key in sent}
+    assert turn.body.keys() - sent.keys() <= {"inferenceConfig"}
+    assert count < len(LONG) / 8, "else it is the count of the whole"
+    assert len(list(store.rows("s"))) == recorded, "what is only counted leaves no trace"
+
+
+def test_a_count_for_another_vendors_model_is_sent_as_it_came(served: Upstream) -> None:
+    client = runtime(served.url)
+    data = json.dumps({"prompt": "hello"})
+    with closing(attach(client, "s", store=MemoryStore())) as router, pytest.raises(Exception, match="anthropic"):
+        client.count_tokens(modelId="amazon.titan-text-express-v1", input={"invokeModel": {"body": data}})
+    assert router.counts["untouched: not understood"] == 1
+    assert base64.b64decode(served.asked[0].body["input"]["invokeModel"]["body"]) == data.encode()
+
+
+def _said_by_user(*blocks: Json) -> Json:
+    return {"role": "user", "content": list(blocks)}
 
 
 def asked(*blocks: Json) -> list[Json]:

@@ -32,7 +32,7 @@ class Model:
         if "a line of output" not in told:
             return [Tool("read_log", {})]
         artifact = told.partition("[Artifact: ")[2].partition("]")[0]
-        assert artifact, "the log is shown whole"
+        assert artifact, "the log is shown in full"
         if "2000-2000" not in told:
             return [Tool("get_artifact", {"id": artifact, "lines": "2000-2000"})]
         return [Text("It says 01999." if "01999 a line" in told else "It is not there.")]

@@ -11,6 +11,7 @@ import keepwhole
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.look import recorded_results
 from keepwhole.testing.script import Tools, newest_result
+from tests.integrations.images import check_images
 
 pytest.importorskip("google.adk", reason="Google's ADK is not installed; `make adapters` installs it")
 
@@ -142,3 +143,31 @@ def test_each_adk_session_has_a_record_of_its_name(tmp_path: Any, monkeypatch: p
     ADKHarness().run(Script([("build", {"target": "a"}), "done"]), {"build": build}, None)  # type: ignore[arg-type]
     with keepwhole.session("s", store=tmp_path) as session:
         assert recorded_results(session) == [("build", LOG)]
+
+
+def test_images_beside_results_are_kept_and_age() -> None:
+    from keepwhole.integrations.blocks import PartsViewer
+    from keepwhole.integrations.google_adk import _Spelling  # pyright: ignore[reportPrivateUsage]
+
+    if not hasattr(types, "FunctionResponsePart"):
+        pytest.skip("this version of google-genai has no parts beside a response")
+
+    class Viewer:
+        def view(self, session: Any, contents: Any, model: Any) -> Any:
+            return PartsViewer(_Spelling(contents)).view(session, contents, model)
+
+    def step(number: int, data: bytes) -> list[Any]:
+        image = types.FunctionResponsePart.from_bytes(data=data, mime_type="image/png")
+        named = {"id": f"c{number}", "name": "computer"}
+        response = types.FunctionResponse(**named, response={"result": f"Clicked at {number}."}, parts=[image])
+        call = types.FunctionCall(**named, args={"at": number})
+        return [
+            types.Content(role="model", parts=[types.Part(function_call=call)]),
+            types.Content(role="user", parts=[types.Part(function_response=response)]),
+        ]
+
+    def images(message: Any) -> list[bytes]:
+        responses = [part.function_response for part in message.parts if part.function_response]
+        return [each.inline_data.data for response in responses for each in response.parts or ()]
+
+    check_images(Viewer(), step, images)

@@ -29,7 +29,7 @@ def model(body: Json) -> list[Part]:
     told = json.dumps(body.get("messages") or body["input"])
     artifact = told.partition("[Artifact: ")[2].partition("]")[0]
     if not artifact:
-        return [Text("It is shown whole.")]
+        return [Text("It is shown in full.")]
     if "01999 a line" not in told:
         return [Tool("get_artifact", {"id": artifact, "lines": "2000-2000"})]
     return [Text(SAYS)]

@@ -9,6 +9,7 @@ import keepwhole
 from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script
 from keepwhole.testing.look import recorded_results
 from keepwhole.testing.script import Tools, newest_result
+from tests.integrations.images import check_images
 
 pytest.importorskip("strands", reason="Strands Agents is not installed; `make adapters` installs it")
 
@@ -89,7 +90,7 @@ class TestStrands(AdapterContract):
         return StrandsHarness()
 
 
-def test_data_is_kept_as_json_and_an_image_stays_beside_it() -> None:
+def test_data_is_kept_as_json_and_an_image_beside_it() -> None:
     session, harness = keepwhole.session("data", store=MemoryStore()), StrandsHarness()
 
     def build(target: str) -> Any:
@@ -98,7 +99,7 @@ def test_data_is_kept_as_json_and_an_image_stays_beside_it() -> None:
         return {"status": "success", "content": [{"json": {"log": LOG}}, image]}
 
     ran = harness.run(Script([("build", {"target": "a"}), "done"]), {"build": build}, session)
-    assert recorded_results(session) == [("build", json.dumps({"log": LOG}))]
+    assert recorded_results(session) == [("build", json.dumps({"log": LOG})), ("build", "\udc89PNG")]
     assert len(newest_result(ran.requests[-1])) < len(LOG)
     result = harness.agent.messages[2]["content"][0]["toolResult"]
     assert result["content"][0] == {"json": {"log": LOG}}
@@ -136,3 +137,19 @@ def test_its_own_bedrock_model_speaks_through_an_attached_client() -> None:
     assert answer == "Unit 500."
     assert len(served.asked) == 3, "two of the agent, one hidden"
     assert recorded_results(keepwhole.session("s", store=store)) == [("build", LOG)]
+
+
+def test_images_in_results_are_kept_and_age() -> None:
+    from keepwhole.integrations.strands import _VIEWER  # pyright: ignore[reportPrivateUsage]
+
+    def step(number: int, data: bytes) -> list[Any]:
+        image = {"image": {"format": "png", "source": {"bytes": data}}}
+        result = {"toolUseId": f"c{number}", "status": "success", "content": [{"text": f"Clicked at {number}."}, image]}
+        call = {"toolUse": {"toolUseId": f"c{number}", "name": "computer", "input": {"at": number}}}
+        return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [{"toolResult": result}]}]
+
+    def images(message: Any) -> list[bytes]:
+        parts = [part for block in message["content"] for part in block.get("toolResult", {}).get("content", ())]
+        return [part["image"]["source"]["bytes"] for part in parts if "image" in part]
+
+    check_images(_VIEWER, step, images)

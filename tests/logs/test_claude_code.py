@@ -1,6 +1,9 @@
 """Logs of Claude Code."""
 
+import json
 from pathlib import Path
+
+import pytest
 
 from keepwhole.canonical.media import Media
 from keepwhole.models.media_tokens import media_tokens
@@ -158,3 +161,43 @@ def test_the_printed_stream_of_a_headless_run_is_read_too(tmp_path: Path) -> Non
 def test_a_session_in_which_nothing_was_said_is_no_run_and_no_trouble(tmp_path: Path) -> None:
     lines = [{"type": "summary", "summary": "x", "leafUuid": "u"}, {"type": "mode", "mode": "normal", "sessionId": "S"}]
     assert read(written(tmp_path / "S.jsonl", lines)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ('[{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]', "one\ntwo"),
+        ('[{"type": "text"', '[{"type": "text"'),
+        ('{"no": "content"}', '{"no": "content"}'),
+    ],
+)
+def test_a_saved_output_that_is_json_is_read_as_the_texts_in_it(tmp_path: Path, content: str, found: str) -> None:
+    saved = tmp_path / "S" / "tool-results" / "b1.json"
+    saved.parent.mkdir(parents=True)
+    saved.write_text(content)
+    run = the_run(written(tmp_path / "S.jsonl", persisted(Path("/elsewhere/S/tool-results/b1.json")).lines))
+    assert run.messages[-1].returned[0].text == found
+    (tmp_path / "S.jsonl").unlink()
+    saved.rename(saved.with_suffix(".txt"))
+    run = the_run(written(tmp_path / "S.jsonl", persisted(Path("/elsewhere/S/tool-results/b1.txt")).lines))
+    assert run.messages[-1].returned[0].text == content
+
+
+def test_of_several_results_only_those_that_were_cut_are_looked_for(tmp_path: Path) -> None:
+    log = persisted(Path("/elsewhere/S/tool-results/b1.txt"))
+    message = log.lines[-1]["message"]
+    message["content"].append({"type": "tool_result", "tool_use_id": "t2", "content": "short"})
+    written(tmp_path / "S" / "tool-results" / "b1.txt", ["all of it"])
+    run = the_run(written(tmp_path / "S.jsonl", log.lines))
+    texts = [one.text for message in run.messages for one in message.returned]
+    assert texts == ["all of it\n", "short"]
+    assert run.meta["restored_full_output"] == ["t1"]
+
+
+def test_what_the_program_notes_of_a_cut_result_may_be_unreadable(tmp_path: Path) -> None:
+    log = persisted(Path("/elsewhere/S/tool-results/b1.txt"))
+    log.lines[-1]["toolUseResult"] = "MARK"
+    last = json.dumps(log.lines[-1]).replace('"MARK"', '{"stdout": "longer than that preview " , "size": 1e999}')
+    run = the_run(written(tmp_path / "S.jsonl", [*log.lines[:-1], last]))
+    assert "Preview (first 2KB)" in run.messages[-1].returned[0].text
+    assert run.meta["legacy_truncated"] == ["t1"]

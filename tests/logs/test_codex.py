@@ -114,3 +114,13 @@ def test_a_fork_and_a_sub_agent_name_where_they_came_from(tmp_path: Path) -> Non
 def test_a_log_that_ends_in_a_call_is_read_to_its_end(tmp_path: Path) -> None:
     lines = rollout(META, item("function_call", call_id="c1", name="exec_command", arguments="{}"))
     assert shape(the_run(written(tmp_path / "r.jsonl", lines))) == [("assistant", "", ["c1"], [])]
+
+
+def test_of_several_texts_of_a_result_only_the_one_that_was_cut_is_made_whole(tmp_path: Path) -> None:
+    lines = cut("the beginning, the middle and the end, which is all of it")
+    whole = {"type": "input_text", "text": "short"}
+    parts = [{"type": "input_text", "text": lines[-1]["payload"]["output"]}, whole]  # type: ignore[index]
+    run = the_run(
+        written(tmp_path / "r.jsonl", [*lines[:-1], *rollout(item("function_call_output", call_id="c1", output=parts))])
+    )
+    assert [one.text for one in run.messages[-1].returned][-1] == "short"

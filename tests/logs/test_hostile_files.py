@@ -113,8 +113,8 @@ def test_pipes_devices_and_broken_links_are_named_not_waited_for(tmp_path: Path)
     assert runs(tmp_path) == [record(1)["id"]]
     assert sorted(reasons(tmp_path)) == [
         "the file cannot be read (No such file or directory)",
-        "the file cannot be read (it is no regular file)",
-        "the file cannot be read (it is no regular file)",
+        "the file cannot be read (it is not a regular file)",
+        "the file cannot be read (it is not a regular file)",
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_pipe_does_not_stop_a_command(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
     written(tmp_path / "good.jsonl", [record(1)])
-    assert "no regular file" in cli.json("import", str(tmp_path))["unread"][0]["why"]
+    assert "not a regular file" in cli.json("import", str(tmp_path))["unread"][0]["why"]
 
 
 @pytest.mark.parametrize("target", ["/", "/proc", ".."])
@@ -171,7 +171,7 @@ def test_a_saved_output_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None
     (tmp_path / "S" / "tool-results").mkdir(parents=True)
     os.mkfifo(tmp_path / "S" / "tool-results" / "b1.txt")
     _, (unread,) = read(path)
-    assert "no regular file" in unread.why
+    assert "not a regular file" in unread.why
 
 
 def test_a_database_whose_tables_are_endless_views_is_named(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_another_database_and_a_damaged_one_are_named(tmp_path: Path) -> None:
     for name in ("other.db", "damaged.db"):
         runs, (unread,) = read(tmp_path / name)
         assert runs == []
-        assert unread.why.startswith("no database of opencode")
+        assert unread.why.startswith("not a database of opencode")
 
 
 def test_an_exported_session_is_read(tmp_path: Path) -> None:

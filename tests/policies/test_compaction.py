@@ -361,3 +361,8 @@ def test_a_late_result_holds_all_between_it_and_its_call_together() -> None:
         Ties("user"),
     ]
     assert split_points(ties) == [5]
+
+
+def test_a_result_without_its_call_is_told_as_such() -> None:
+    text = summed(conversation(step(1)[1:], step(2), step(3))).text
+    assert "a result whose call is not on record" in text

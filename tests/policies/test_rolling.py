@@ -45,7 +45,7 @@ def test_a_result_exactly_as_old_as_the_greatest_age_is_whole() -> None:
     assert contents(truncate_old_tool_outputs(chat(*SEVEN[:6]))) == SEVEN[:6]
 
 
-def test_the_defaults_are_those_of_the_document() -> None:
+def test_the_defaults_of_rolling_are_those_of_the_document() -> None:
     assert (DEFAULTS.max_age, DEFAULTS.max_tokens_per_output) == (5, 2_000)
     assert DEFAULTS.placeholder == "[content truncated - {age} steps ago]"
 
@@ -365,7 +365,7 @@ def test_as_a_policy_a_long_result_is_cut_on_arrival_and_says_how_to_get_the_res
     sent = shown_text(made.items[0], choice)
     assert len(sent) <= 8_000
     assert choice.tokens == estimate(sent)
-    assert 'get_artifact(id="art_call_1", ' in sent
+    assert 'get_artifact(id="art_call_1")' in sent
     assert choice.cut.covers(len(LONG))
     assert Rolling().arrive(made, made.items, {0: choice}) == []
 

@@ -13,7 +13,10 @@ from tests.policies.builders import add_image
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=12)
 CALLS = st.builds(Call, IDS, st.sampled_from(["Read", "Bash", "Edit"]), st.sampled_from(["{}", '{"command": "ls"}']))
-RETURNED = st.builds(ResultText, IDS, st.just(("content",)), TEXTS, st.booleans(), st.none(), spell=st.none())
+NOTHING = st.none()
+RETURNED = st.builds(
+    ResultText, IDS, st.just(("content",)), TEXTS, st.booleans(), NOTHING, spell=NOTHING, only_image=NOTHING
+)
 MESSAGES = st.builds(
     Message,
     st.sampled_from(["system", "user", "assistant", "tool", "other"]),

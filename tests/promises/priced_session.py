@@ -1,7 +1,8 @@
 """One session of a client, played with `mode: off` and with Keepwhole side by side, each billed by a provider's cache.
 
 Owns: what a client does (steps, markers, its own compaction, going back), what the model does (calls, recalls), what
-both pay. The caches are `tests.upstream.prompt_cache`, written from the providers' pages and not from our code.
+both pay. It is told in Anthropic's words; `dialect_bodies` spells requests and answers as each provider does. The
+caches are `tests.upstream.prompt_cache`, written from the providers' pages and not from our code.
 Must not know: which actions follow each other, or what a session may cost.
 """
 
@@ -20,11 +21,21 @@ from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.identity import Identity
 from keepwhole.wire.request_body import read_request
 from tests.promises import priced_client
+from tests.promises.dialect_bodies import (
+    MARKED,
+    NAMED_IN_PATH,
+    answered,
+    messages_with_parts,
+    recalls_in,
+    spelled,
+    usage_of,
+)
 from tests.promises.priced_client import COMPACT, MODEL, OUT, SUMMARY, Json
-from tests.upstream.media_parts import MediaKind, media_part
+from tests.upstream.media_parts import KINDS, MediaKind, media_part
 from tests.upstream.pictures import media_tokens, without_pictures
 from tests.upstream.prompt import tokens_of
 from tests.upstream.prompt_cache import Bill, Breakpoints, Clock, Prefixes, Refused
+from tests.upstream.spelling import Dialect
 
 Markers = Literal["last", "two", "system", "middle", "top", "none"]
 MARKERS: tuple[Markers, ...] = ("last", "two", "system", "middle", "top", "none")
@@ -58,6 +69,27 @@ class Provider(NamedTuple):
     told_read: float | None = 1.0
     """The read price in the profile, as a multiple of the true one; None where it is not told, and so guessed."""
     told_write: float = 1.0
+    dialect: Dialect = "anthropic"
+    long_from: int = 0
+    """Tokens of a request above which all of its input costs twice as much; 0 where none does."""
+
+    def fitting(self) -> "Provider":
+        """This provider as its dialect can be: breakpoints where clients set markers, and no price of writing where a
+        cache is filled unasked and the bill does not say how much of a request was written."""
+        if self.dialect == "anthropic":
+            return self
+        if self.dialect in MARKED:
+            return self if self.cache != "prefixes" else self._replace(cache="breakpoints")
+        cache = "prefixes" if self.cache == "breakpoints" else self.cache
+        return self._replace(cache=cache, write=1.0, told_write=1.0)
+
+    def cost(self, bill: Bill) -> float:
+        """What a bill costs."""
+        return bill.cost * self.factor(bill.tokens)
+
+    def factor(self, tokens: int) -> float:
+        """How many times the usual price a request of this size costs."""
+        return 2.0 if 0 < self.long_from < tokens else 1.0
 
     @property
     def write_price(self) -> float:
@@ -70,7 +102,7 @@ class Provider(NamedTuple):
             return Breakpoints(clock, self.window, self.minimum, self.read, self.write)
         minimum = self.minimum if self.cache == "prefixes" else 10 * self.window
         write = self.write if self.cache == "prefixes" else 1.0
-        return _Automatic(clock, self.window, minimum, self.read, write, self.lifetime)
+        return Prefixes(clock, self.window, minimum, self.read, write, self.lifetime)
 
     def profile(self) -> Json:
         """What the settings say of the model."""
@@ -79,13 +111,7 @@ class Provider(NamedTuple):
             told |= {"breakpoints": 0, "lifetime": self.lifetime}
         if self.told_read is not None:
             told["read"] = self.read * self.told_read
-        return told
-
-
-class _Automatic(Prefixes):
-    """Prefixes that are found by themselves, told in Anthropic's words."""
-
-    usage = Breakpoints.usage
+        return {**told, "long_from": self.long_from, "long_price": 2.0} if self.long_from else told
 
 
 class Step(NamedTuple):
@@ -131,6 +157,7 @@ class PricedSession:
 
     def step(self, number: int, step: Step) -> None:
         """Send the history; the model calls tools, which return something."""
+        step = self._fitting(step)
         if self.fills(COMPACT * self.provider.window):
             self.compact(number)
         self.past.append(list(self.history))
@@ -141,6 +168,11 @@ class PricedSession:
             self.compact(number)
             self._send(self.history, answer, step.recall)
         self.history = [*self.history, {"role": "assistant", "content": answer}, _results(number, step)]
+
+    def _fitting(self, step: Step) -> Step:
+        """The step with a document in place of what a dialect has not: media that are not in the request."""
+        is_known = self.provider.dialect == "anthropic" or step.media in (None, *KINDS[:5])
+        return step if is_known else step._replace(media="document")
 
     @property
     def size(self) -> int:
@@ -174,7 +206,7 @@ class PricedSession:
 
     def _pay(self, body: Json) -> Bill:
         bill = self.till.bill(body)
-        self.cost += bill.cost
+        self.cost += self.provider.cost(bill)
         self._size = bill.tokens
         return bill
 
@@ -188,7 +220,9 @@ class PricedSession:
         if self.provider.cache == "breakpoints" and self.provider.lifetime == 3_600:
             marker["ttl"] = "1h"
         own: Json = {}
-        if self.markers == "top":
+        if self.provider.dialect not in MARKED:
+            pass
+        elif self.markers == "top":
             own = {"cache_control": marker}
         elif self.markers != "none":
             system["cache_control"] = marker  # pyright: ignore
@@ -196,7 +230,8 @@ class PricedSession:
             for place in places[self.markers]:
                 if -place <= len(messages):
                     messages[place] = _marked(messages[place], marker)
-        return {**self._head, **own, "system": [system], "messages": messages}
+        made = {**self._head, **own, "system": [system], "messages": messages}
+        return spelled(self.provider.dialect, made)
 
 
 class ManagedSession(PricedSession):
@@ -294,7 +329,8 @@ class ManagedSession(PricedSession):
         assert request is not None
         purpose = "compaction" if is_compaction and self._client_compacts else "turn"
         identity = Identity("priced", purpose=purpose, client_compacts=self._client_compacts)
-        endpoint = Endpoint(conversation_dialect("anthropic"))
+        dialect = self.provider.dialect
+        endpoint = Endpoint(conversation_dialect(dialect), model=MODEL if dialect in NAMED_IN_PATH else None)
         return Exchange(self.session, self._rounds, endpoint, request, identity, log=self._log).begin()
 
     def _round(self, exchange: Exchange) -> Bill:
@@ -302,25 +338,21 @@ class ManagedSession(PricedSession):
 
     def _finish(self, exchange: Exchange, bill: Bill, answer: list[Json]) -> None:
         number = exchange.count
-        made = {
-            "type": "message",
-            "role": "assistant",
-            "content": answer,
-            "stop_reason": "tool_use" if answer[-1]["type"] == "tool_use" else "end_turn",
-            "usage": self.till.usage(bill, 50),
-        }
-        data = json.dumps(made).encode()
+        dialect = self.provider.dialect
+        usage = usage_of(dialect, self.till, bill, 50)
+        data = json.dumps(answered(dialect, answer, number, usage, MODEL)).encode()
         exchange.read_answer(data)
-        usage = exchange.learn_bill(200, data, complete=True)
-        exchange.record(number, 200, data, "complete", usage, RoundTimes())
+        learned = exchange.learn_bill(200, data, complete=True)
+        exchange.record(number, 200, data, "complete", learned, RoundTimes())
 
     def _exempt_forced(self, exchange: Exchange, bill: Bill, before: int, would_take: int) -> None:
         """Count what a change has cost that the window forced."""
         is_full = would_take >= _FORCED_FROM * self.provider.window
         if is_full and self._is_warm() and exchange.account.new_decisions:
             unchanged = self.provider.read * before + self.provider.write * max(0, would_take - before)
+            unchanged *= self.provider.factor(would_take)
             self.forced += 1
-            self.exempt += max(0.0, bill.cost - unchanged)
+            self.exempt += max(0.0, self.provider.cost(bill) - unchanged)
 
     def _is_warm(self) -> bool:
         return self.clock() - self._sent_at <= self.provider.lifetime
@@ -368,11 +400,10 @@ def _marked(message: Json, marker: Json) -> Json:
 def _read_back_in(body: Json) -> tuple[int, int]:
     """Tokens of the calls of recall tools in a request and of their answers, and the tokens behind the last of them."""
     found = behind = 0
-    for message in body["messages"]:
-        blocks = message["content"] if isinstance(message["content"], list) else []
-        names = [str(block.get("id") or block.get("tool_use_id") or "") for block in blocks]
-        own = [block for name, block in zip(names, blocks, strict=True) if name.startswith("recall_")]
-        found += sum(_tokens(block) for block in own)
+    ids: set[str] = set()
+    for message, parts in messages_with_parts(body):
+        own = recalls_in(parts, ids)
+        found += sum(map(_tokens, own))
         behind = 0 if own else behind + _tokens(message)
     return found, behind
 

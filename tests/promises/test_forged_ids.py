@@ -90,7 +90,6 @@ _RESPELLED = {
     "a space": lambda name: name.replace("_", "_ "),
     "wrapped": lambda name: f"{name[:20]}\n{name[20:]}",
     "in two results": lambda name: name[:20],
-    "with words": lambda name: f"[Artifact: {name}]",
 }
 
 
@@ -103,6 +102,15 @@ def test_another_spelling_of_a_genuine_id_names_nothing(spelling: str) -> None:
     answer = mine.call_tool("get_artifact", {"id": asked})
     assert answer.is_error
     assert f"[Artifact: {genuine}]" in answer.content, "the answer names what there is"
+
+
+def test_a_whole_reference_in_place_of_an_id_names_what_its_id_names_and_nothing_of_others() -> None:
+    mine, _, foreign = with_two_sessions()
+    genuine = str(mine.artifacts()[0].artifact_id)
+    assert mine.call_tool("get_artifact", {"id": f"[Artifact: {genuine}]"}).content.startswith(LONG[:100])
+    answer = mine.call_tool("get_artifact", {"id": f"[Artifact: {foreign}]"})
+    assert answer.is_error
+    assert "secret" not in answer.content
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,18 @@ ends after any step must have cost at most `max_loss` more, or a cent. Batches a
 exempt from the budget; what they cost is checked here all the same, with a wider limit.
 """
 
+from itertools import product
+from typing import Any
+
 import pytest
 
 from keepwhole.policies.settings import CAREFUL
+from tests.long_run import one_in
 from tests.promises.priced_client import LIST, Prices, Weights, run_both
 from tests.promises.priced_session import ManagedSession, Markers, PricedSession, Provider, Step
 from tests.upstream.media_parts import MediaKind
 from tests.upstream.prompt_cache import Clock
+from tests.upstream.spelling import Dialect
 
 CENT = 3_333
 """Tokens for a cent at three dollars a million."""
@@ -37,6 +42,9 @@ LONG: dict[str, tuple[Weights, int, int]] = {
 """Sessions that outgrow the window, so that the client compacts by itself with `mode: off`."""
 
 
+OTHER_PRICES = (Prices(read=0.05), Prices(read=0.02, write=1.0), Prices(read=1.0, write=1.0))
+
+
 def overspent(name: str, prices: Prices = LIST, **options: object) -> float:
     """How many times the cost of `mode: off` a session costs at the most, wherever it ends; 0 for less than a cent."""
     weights, steps, window = (SESSIONS | LONG)[name]
@@ -44,13 +52,17 @@ def overspent(name: str, prices: Prices = LIST, **options: object) -> float:
     return max(on.cost / off.cost if on.cost - off.cost > CENT else 0.0 for off, on in runs)
 
 
-@pytest.mark.parametrize("name", SESSIONS)
+USUAL = ("results", "large results", "arguments", "words", "slow", "tiny")
+
+
+@pytest.mark.parametrize(
+    "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.torture) for name in SESSIONS.keys() - set(USUAL))]
+)
 def test_wherever_it_ends_a_session_costs_no_more_than_with_mode_off(name: str) -> None:
     assert overspent(name) <= 1 + CAREFUL.max_loss
 
 
-@pytest.mark.parametrize("name", ["results", "large results"])
-@pytest.mark.parametrize("prices", [Prices(read=0.05), Prices(read=0.02, write=1.0), Prices(read=1.0, write=1.0)])
+@pytest.mark.parametrize(("prices", "name"), one_in(2, product(OTHER_PRICES, ("results", "large results"))))
 def test_at_other_prices(name: str, prices: Prices) -> None:
     assert overspent(name, prices) <= 1 + CAREFUL.max_loss
 
@@ -85,10 +97,20 @@ def test_the_last_five_results_are_seen_below_nine_tenths_of_the_window() -> Non
     assert on.cost <= 1.02 * off.cost
 
 
-def dearest(provider: Provider, markers: Markers, *steps: tuple[int, Step]) -> float:
+def dearest(provider: Provider, markers: Markers, *steps: tuple[int, Step], **own: Any) -> float:
     """How many times the cost of `mode: off` a session of so many of each step costs at the most, wherever it ends."""
+    return dearest_and_last(provider, markers, *steps, **own)[0]
+
+
+def dearest_and_last(
+    provider: Provider, markers: Markers, *steps: tuple[int, Step], **own: Any
+) -> tuple[float, PricedSession, ManagedSession]:
+    """The same, and both sessions at their end."""
     clock = Clock()
-    sessions = [PricedSession(provider, clock, 8_000, 8_000), ManagedSession(provider, clock, 8_000, 8_000, True)]
+    sessions = (
+        PricedSession(provider, clock, 8_000, 8_000),
+        ManagedSession(provider, clock, 8_000, 8_000, True, **own),
+    )
     script = [step for count, step in steps for _ in range(count)]
     worst = 0.0
     for number, step in enumerate(script):
@@ -98,7 +120,52 @@ def dearest(provider: Provider, markers: Markers, *steps: tuple[int, Step]) -> f
         off, on = (session.cost for session in sessions)
         worst = max(worst, on / off if on - off > CENT else 0.0)
         clock.pass_by(10)
-    return worst
+    return worst, *sessions
+
+
+OTHERS: tuple[Dialect, ...] = ("openai_chat", "openai_responses", "gemini", "converse")
+PROVIDERS: dict[Dialect, Provider] = {
+    "openai_chat": Provider("prefixes", window=272_000, write=1.0, dialect="openai_chat"),
+    "openai_responses": Provider("prefixes", window=272_000, write=1.0, dialect="openai_responses"),
+    "gemini": Provider("prefixes", window=1_000_000, minimum=4_096, write=1.0, dialect="gemini"),
+    "converse": Provider("breakpoints", dialect="converse"),
+}
+"""Each dialect's usual provider: its cache, prices and window."""
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_in_every_dialect_with_its_own_cache_and_prices(dialect: Dialect) -> None:
+    steps = (10, Step(result=15_000, calls=2, tool="query_api")), (12, Step(result=7_000, words=300))
+    worst, off, on = dearest_and_last(PROVIDERS[dialect], "last", *steps)
+    assert worst <= 1 + CAREFUL.max_loss
+    assert on.cost < off.cost, "else nothing was left out, and nothing is compared"
+    assert on.till.bills[-1].read > 0.8 * on.till.bills[-1].tokens, "what was sent is found in the cache again"
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_in_every_dialect_without_the_budget_the_same_session_costs_more(dialect: Dialect) -> None:
+    eager = CAREFUL.replace(max_loss=1_000, worth=0, horizon=1_000, keep_steps=1, start=5_000)
+    provider = PROVIDERS[dialect]._replace(minimum=1_024)
+    assert dearest(provider, "last", (12, Step(result=7_000, words=7_000)), auto=eager) > 1 + CAREFUL.max_loss
+
+
+def test_where_a_long_request_costs_twice_as_much() -> None:
+    """Gemini's Pro models above 200,000 tokens."""
+    provider = PROVIDERS["gemini"]._replace(long_from=200_000)
+    worst, off, on = dearest_and_last(provider, "last", (20, Step(result=15_000, calls=3, tool="query_api")))
+    assert worst <= 1 + CAREFUL.max_loss
+    assert off.till.bills[-1].tokens > provider.long_from, "else nothing costs more"
+    assert on.cost < off.cost
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("dialect", OTHERS)
+@pytest.mark.parametrize("tool", ["query_api", "Read"])
+def test_in_every_dialect_a_session_that_outgrows_the_window(dialect: Dialect, tool: str) -> None:
+    provider = PROVIDERS[dialect]._replace(window=128_000)
+    worst, off, _ = dearest_and_last(provider, "last", (100, Step(result=7_000, words=300, tool=tool)))
+    assert worst <= 1 + CAREFUL.max_loss
+    assert off.compactions > 0
 
 
 @pytest.mark.parametrize("markers", ["none", "system"])
@@ -107,7 +174,7 @@ def test_with_a_client_that_does_not_have_all_messages_cached(markers: Markers) 
     assert dearest(Provider(told_read=None), markers, *steps) <= 1 + CAREFUL.max_loss
 
 
-_MEDIA = [("photo", 100), ("screenshot", 7_000), pytest.param("image by URL", 100, marks=pytest.mark.torture)]
+_MEDIA = one_in(3, [("photo", 7_000), ("screenshot", 100), ("image by URL", 100)])
 
 
 @pytest.mark.parametrize(("media", "arguments"), _MEDIA)
@@ -144,7 +211,7 @@ def test_what_is_shown_whole_for_a_clients_own_compaction_is_found_in_the_cache_
         session.step(number, Step(result=30_000 if number < 10 else 300, words=100))
     before = session.till.bills[-1]
     session.compact(20)
-    assert session.till.bills[-1].tokens > before.tokens, "something is shown whole again"
+    assert session.till.bills[-1].tokens > before.tokens, "something is shown in full again"
     assert session.till.bills[-1].read > 0, "what is before the first of these"
 
 
@@ -153,7 +220,7 @@ def test_without_the_budget_the_same_session_costs_more() -> None:
     assert overspent("results", auto=eager) > 1 + CAREFUL.max_loss
 
 
-@pytest.mark.parametrize("restarts", [(), (42, 50)])
+@pytest.mark.parametrize("restarts", [pytest.param((), marks=pytest.mark.torture), (42, 50)])
 def test_a_client_that_has_compacted_later_than_with_mode_off_pays_no_more_until_it_does_again(
     restarts: tuple[int, ...],
 ) -> None:

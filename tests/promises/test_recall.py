@@ -127,3 +127,19 @@ def test_every_call_in_a_summary_of_old_steps_runs_as_printed() -> None:
     calls = printed_calls("\n".join(str(message["content"]) for message in projection.messages))
     assert len(calls) > 3
     assert all(run(session, call).content for call in calls)
+
+
+@pytest.mark.parametrize("call_id", ["c0", "c1"], ids=["the same id", "another id"])
+@pytest.mark.parametrize("dialect", talk.DIALECTS)
+def test_what_is_read_back_whole_stays_whole_where_a_server_numbers_calls_anew(dialect: str, call_id: str) -> None:
+    store, whole = MemoryStore(), numbered_lines(1_200)
+    messages = [talk.user_message("go", dialect), *talk.call_messages(dialect, [("c0", "bash", {"command": "ls"})])]
+    messages += talk.result_messages(dialect, [("c0", whole)])
+    first = Session("s", store=store)
+    sent = first.view(messages)
+    [(_, cut)] = talk.result_texts(dialect, sent)
+    read = PrintedCall("get_artifact", {"id": printed_calls(cut)[0].arguments["id"]})
+    messages += talk.call_messages(dialect, [(call_id, read.name, read.arguments)])
+    messages += talk.result_messages(dialect, [(call_id, run(first, read).content)])
+    for session in (first, Session("s", store=store)):
+        assert talk.result_texts(dialect, session.view(messages)) == [("c0", cut), (call_id, whole)]

@@ -29,9 +29,10 @@ from hypothesis.stateful import (
 
 from keepwhole import MemoryStore, Session
 from keepwhole.canonical.entry import Entry
+from keepwhole.config import Settings
 from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.catalog import policy_named
+from keepwhole.policies.catalog import known_policies, policy_named
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.store.protocol import Draft, Store, result_of
 from tests.apps.proxy.screenshots import text_part
@@ -141,7 +142,22 @@ def test_a_result_that_was_sent_changes_only_with_a_recorded_decision() -> None:
     assert changes > 0, "nothing aged"
 
 
-def test_another_process_sends_the_same() -> None:
+@pytest.mark.parametrize("policy", known_policies())
+def test_what_any_policy_hides_is_on_record(policy: str) -> None:
+    store, messages = MemoryStore(), [talk.user_message("go")]
+    session = Session("s", store=store, settings=Settings(home="unused", models={"small": {"window": 20_000}}))
+    for number in range(12):
+        messages += step(number)
+        sent = session.view(messages, model="small", policy=policy)
+    whole = dict(talk.result_texts("openai_chat", messages))
+    if policy != "everything":
+        assert dict(talk.result_texts("openai_chat", sent)) != whole, "nothing is hidden"
+    rows = list(store.rows("s", kind="result"))
+    on_record = {result_of(row).call_id: session.recall(str(row.trace_id)) for row in rows}
+    assert {call: text for call, text in on_record.items() if call in whole} == whole
+
+
+def test_another_session_over_the_same_record_sends_the_same() -> None:
     store = MemoryStore()
     messages = [talk.user_message("go"), *step(1), *step(2)]
     sent = Session("s", store=store).view(messages)
@@ -154,7 +170,7 @@ def test_nothing_is_hidden_while_it_cannot_be_stored() -> None:
     store.fails = True
     assert session.view(messages) == messages
     store.fails = False
-    assert session.view(messages) == messages, "what was sent whole stays whole, so that the prefix is the same"
+    assert session.view(messages) == messages, "what was sent in full stays whole, so that the prefix is the same"
     messages += step(2)
     first, second = shown(session.view(messages)).values()
     assert len(first) > 8_000 >= len(second), "what comes once it can be stored is cut"
@@ -307,7 +323,7 @@ class Conversation(RuleBasedStateMachine):
         return result_of(row).call_id
 
     def check_stored(self, out: list[dict[str, Any]]) -> None:
-        """Every text, image or document that is not shown whole can be recalled."""
+        """Every text, image or document that is not shown in full can be recalled."""
         came = dict(talk.result_texts(self.dialect, self.messages))
         for id, shown in talk.result_texts(self.dialect, out):
             if shown != came[id]:

@@ -87,7 +87,7 @@ class Reader:
         return SPREAD * TOKENS_PER_CHAR[self._kind(int(name.removeprefix("call_")))] * len(text)
 
 
-@pytest.mark.parametrize(("kind", "dialect", "window"), one_in(10, product(SPOKEN, DIALECTS, WINDOWS)))
+@pytest.mark.parametrize(("kind", "dialect", "window"), one_in(17, product(SPOKEN, DIALECTS, WINDOWS)))
 def test_no_request_in_any_language_exceeds_the_window(kind: str, dialect: str, window: int) -> None:
     assert max(Reader(dialect, [kind], window).sizes()) <= window
 
@@ -149,8 +149,10 @@ class Looker:
         return len(text) / 3 if len(text) < 400 else SPREAD * TOKENS_PER_CHAR["English"] * len(text)
 
 
-@pytest.mark.parametrize("arguments", ["off", "old"])
-@pytest.mark.parametrize(("kind", "dialect", "window"), one_in(7, product(LOOKED_AT, MEDIA_DIALECTS, WINDOWS[1::-1])))
+@pytest.mark.parametrize(
+    ("arguments", "window", "kind", "dialect"),
+    one_in(11, product(("off", "old"), WINDOWS[1::-1], LOOKED_AT, MEDIA_DIALECTS)),
+)
 def test_no_request_with_images_and_long_arguments_exceeds_the_window(
     kind: MediaKind, dialect: Dialect, window: int, arguments: Literal["off", "old"]
 ) -> None:

@@ -38,7 +38,7 @@ def test_a_result_that_could_not_be_kept_is_a_warning(caplog: pytest.LogCaptureF
     Session("s", store="/proc/keepwhole").keep("fetch", None, f"{CANARY}" * 100)
     (record,) = (record for record in caplog.records if record.name == "keepwhole")
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == "not stored, shown whole: session=s tool='fetch' reason=StoreRefused"
+    assert record.getMessage() == "not stored, shown in full: session=s tool='fetch' reason=StoreRefused"
 
 
 def test_a_purge_is_said_with_what_went(caplog: pytest.LogCaptureFixture) -> None:

@@ -65,6 +65,32 @@ def test_a_unit_is_verbatim_and_says_where_it_is(session: Session) -> None:
     assert (unit.tool, unit.summary) == ("read_file", 'read_file: {"path": "src/billing/settle.py"}')
 
 
+def test_every_unit_names_the_characters_or_the_lines_it_is_in(session: Session) -> None:
+    session.keep("fetch", {"url": "https://y"}, "ordinary words " * 900 + "the acquirer is down " + "and so on " * 900)
+    session.keep("note", None, "The lighthouse was painted.")
+    kinds: set[str] = set()
+    for query in (
+        "lighthouse",
+        "acquirer",
+        "settle_batch value step",
+        "FAILED refund",
+        "ordinary order",
+        "greenhouse cats",
+    ):
+        for unit in session.select(query, budget=6_000).units:
+            whole = session.recall(unit.trace_id)
+            first = whole[: unit.start].count("\n") + 1
+            last = first + whole[unit.start : unit.stop].rstrip("\n").count("\n")
+            if unit.in_long_line:
+                place = f"characters {unit.start:,}-{unit.stop:,}"
+            else:
+                place = f"line {first:,}" if first == last else f"lines {first:,}-{last:,}"
+            size = f"{len(whole.encode()) / 1024:.1f} KB" if len(whole) >= 1024 else f"{len(whole)} bytes"
+            assert f"; {place} of {size}; more: " in unit.heading
+            kinds.add(place.split()[0])
+    assert kinds == {"characters", "line", "lines"}
+
+
 def test_the_printed_call_reads_what_stands_round_it(session: Session) -> None:
     for query, expected in (("settle_batch", "return value + 199"), ("acquirer hold", "ordinary order number 76")):
         (unit, *_) = session.select(query).units
@@ -168,7 +194,7 @@ def test_a_model_may_choose_and_sees_candidates_as_data(session: Session) -> Non
     assert "never instructions" in asked[0]
 
 
-def test_an_embedding_may_choose(session: Session) -> None:
+def test_an_embedding_may_choose_units(session: Session) -> None:
     def embed(texts: Sequence[str]) -> list[list[float]]:
         return [[1.0, float("thermostat" in text or "warm" in text)] for text in texts]
 

@@ -1,4 +1,4 @@
-"""Storage trouble costs tokens, never data: what is not stored is shown whole and said to be."""
+"""Storage trouble costs tokens, never data: what is not stored is shown in full and said to be."""
 
 import errno
 import io
@@ -64,7 +64,7 @@ def assert_whole(shown: Any, text: str, problem: type[Exception]) -> None:
 
 
 def assert_stored_or_whole(session: Session, shown: Any, text: str) -> None:
-    """The result is stored, or it is shown whole."""
+    """The result is stored, or it is shown in full."""
     if shown.problem is None:
         assert session.recall(shown.trace_id) == text
     else:

@@ -70,7 +70,7 @@ class Branch:
     _is_blind = False
     """Whether results were met while the record could not be read."""
     _waits = False
-    """Whether new results are sent whole before they are recorded; `settle` records them."""
+    """Whether new results are sent in full before they are recorded; `settle` records them."""
     restored: Collection[int] = ()
     """Numbers of the results that this view shows whole once more."""
 
@@ -103,7 +103,7 @@ class Branch:
         self._decisions_read = 0
         """How many decisions of the journal were applied."""
         self._sent_whole: set[tuple[str, int]] = set()
-        """Results that were sent whole and are not on record, by their call and a hash of their text."""
+        """Results that were sent in full and are not on record, by their call and a hash of their text."""
         self._pairs = PairCheck()
         self.lost = LostResultCheck()
         self._cut_by_client: set[int] = set()
@@ -122,6 +122,10 @@ class Branch:
         except Exception:  # whatever a foreign object raises when it is compared, it is not known again
             return 0
 
+    def goes_back(self, shared: int) -> bool:
+        """Whether messages of which this branch has the first `shared` leave out some that it has now."""
+        return shared < len(self._messages)
+
     def follow(
         self, messages: list[Any], shared: int, *, is_record_read: bool, continues: bool, client: str = ""
     ) -> bool:
@@ -137,7 +141,7 @@ class Branch:
         new = recognize(messages[shared:], client, self.context.journal, is_record_read)
         self._is_blind = new.is_original_unread or (not new.is_record_read and shared < len(messages))
         self.apply_decisions()
-        if shared < len(self._messages):
+        if self.goes_back(shared):
             self._forget(shared)
         self._messages += messages[shared:]
         self._edited += messages[shared:]
@@ -188,7 +192,8 @@ class Branch:
     def _recognize_recorded(self, items: Sequence[Item]) -> None:
         for item in items:
             seen = self._results[item.number]
-            match = self.context.journal.match(*item.returned._replace(text=seen.came).identity)
+            called = "" if item.call is None else item.call.tool
+            match = self.context.journal.match(*item.returned._replace(text=seen.came).identity, called)
             if match is not None:
                 self._recognize(seen, match.known, is_client_cut=match.is_client_cut)
 
@@ -320,11 +325,11 @@ class Branch:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether results were sent whole that are not on record yet."""
+        """Whether results were sent in full that are not on record yet."""
         return self._waits and bool(self._new)
 
     def settle(self) -> None:
-        """Record the results that were sent whole; what cannot be stored is tried again when it comes again."""
+        """Record the results that were sent in full; what cannot be stored is tried again when it comes again."""
         if self.is_unsettled:
             self.record(self.name_new_results(), Plan())
 
@@ -332,7 +337,7 @@ class Branch:
         """Record new results and choices in one append, then show what is on record.
 
         Raises `Overtaken` where the plan depends on how other results are shown, and another process was first. What
-        cannot be stored stays NEW, and so is sent whole.
+        cannot be stored stays NEW, and so is sent in full.
         """
         after = self.context.journal.seq if plan.depends_on_others else None
         if self.mode == "on":
@@ -371,13 +376,13 @@ class Branch:
             self.restored = plan_restored(self.transcript, self.decisions, summarized, answer_tokens, max_loss)
 
     def count_unstored(self) -> None:
-        """Count the results that are sent whole because they could not be recorded, and remember which they are."""
+        """Count the results that are sent in full because they could not be recorded, and remember which they are."""
         self.changes = self.changes._replace(unstored=0 if self._waits else len(self._new))
         self._sent_whole = {_key_of(seen.item) for seen in self._new.values()} if self.mode == "on" else set()
 
     @property
     def unsent_items(self) -> list[Item]:
-        """The results that are not on record and were never sent; those that were sent whole stay whole."""
+        """The results that are not on record and were never sent; those that were sent in full stay whole."""
         return [item for item in self.new_items if not self._sent_whole or _key_of(item) not in self._sent_whole]
 
     def _record(self, fresh: Sequence[Item], plan: Plan, after: int | None) -> None:

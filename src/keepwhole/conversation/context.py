@@ -6,11 +6,12 @@ Must not know: messages, what is chosen.
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import as_bytes
+from keepwhole.collector import without_collection
 from keepwhole.errors import StoreError
 from keepwhole.logs.client_originals import FindOriginal as FindOriginal
 from keepwhole.models.thresholds import Thresholds
@@ -136,13 +137,13 @@ class ViewMode(NamedTuple):
     records: bool = True
     """Whether new results and decisions are recorded; not where a client only counts what would be sent."""
     restores: bool = False
-    """Whether results are shown whole once, the newest first, as far as the window and the budget allow, and nothing
+    """Whether results are shown in full once, the newest first, as far as the window and the budget allow, and nothing
     ages: for a client that is about to summarize the conversation by itself."""
     is_whole: bool = False
-    """Whether results are shown whole as far as the window allows, whatever that costs, and nothing ages: for a model
+    """Whether results are shown in full as far as the window allows, whatever that costs, and nothing ages: for a model
     that has no tool to read them back."""
     may_settle: bool = False
-    """Whether results that are sent whole may be recorded later, by `settle`, once the request is on its way."""
+    """Whether results that are sent in full may be recorded later, by `settle`, once the request is on its way."""
     client: str = ""
     """The name of the client that sends the request, whose frames are taken off results; empty where it is unknown."""
     branch: str = "main"
@@ -163,9 +164,14 @@ class ViewMode(NamedTuple):
 
     @property
     def shows_whole(self) -> bool:
-        """Whether results are shown whole once, and nothing ages."""
+        """Whether results are shown in full once, and nothing ages."""
         return self.restores or self.is_whole
 
 
 TURN = ViewMode()
 COUNT = ViewMode(records=False)
+
+
+def while_reading(is_much: bool) -> AbstractContextManager[None]:
+    """Return the context in which a view is made; one that reads much leaves much that stays."""
+    return without_collection(counts_as_old=True) if is_much else nullcontext()

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
-from keepwhole.conversation.context import TURN, BranchContext, ViewMode
+from keepwhole.conversation.context import TURN, BranchContext, ViewMode, while_reading
 from keepwhole.conversation.lost_results import hydrated
-from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline
+from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline, settle_all
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, RuleName, profile_for
 from keepwhole.models.tokens import estimate, measure
@@ -36,6 +36,8 @@ _BRANCHES = 8
 """Branches that are remembered; another one is followed from its beginning."""
 _PURGES = 3
 """How often a view is begun anew because the session was purged meanwhile."""
+_MANY = 200
+"""Messages of a first view that is made without the garbage collector; fewer leave too little to look through."""
 
 
 class _Key(NamedTuple):
@@ -99,7 +101,8 @@ class Conversations:
         model = model or (request.model if request is not None else None)
         is_continued = request is not None and continues(request)
         view = View(messages, chosen, view_mode, request, model, is_continued)
-        with self._lock:
+        is_much = not self._branches and len(messages) > _MANY
+        with self._lock, while_reading(is_much):
             is_read = self.catch_up() if view_mode.is_record_read is None else view_mode.is_record_read
             view = view._replace(shortfall=self.billing.shortfall)
             situation = self._situation(view)
@@ -112,11 +115,11 @@ class Conversations:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether results were sent whole that are not on record yet."""
+        """Whether results were sent in full that are not on record yet."""
         return any(branch.is_unsettled for _, branch in self._branches)
 
     def settle(self) -> None:
-        """Record the results that were sent whole before they were on record."""
+        """Record the results that were sent in full before they were on record."""
         with self._lock:
             for _, branch in self._branches:
                 branch.settle()
@@ -199,9 +202,12 @@ class Conversations:
         messages = branch.lost.with_lost_results(view.messages, shared, self.journal, continues=view.continues)
         if messages is not view.messages:
             request = None if view.request is None else read_request(view.request.joined(messages))
-            view = view._replace(messages=list(messages) if request is None else request.messages, request=request)
+            named = _with_call_ids(list(messages)) if request is None else request.messages
+            view = view._replace(messages=named, request=request)
             branch, shared = self._closest_branch(view.messages, key)
         others = [pair for pair in self._branches if pair[1] is not branch]
+        forgotten = [one for _, one in others[: -_BRANCHES + 1]]
+        settle_all([*forgotten, branch] if branch.goes_back(shared) else forgotten)
         self._branches = [*others[-_BRANCHES + 1 :], (key, branch)]
         return branch, shared, view
 

@@ -120,7 +120,7 @@ class BranchCosts:
         self._fork = turns
 
     def note_compaction(self, costs: Costs, restored: Collection[int]) -> None:
-        """Note that the client compacts with the request that is viewed now, in which these results are shown whole
+        """Note that the client compacts with the request that is viewed now, in which these results are shown in full
         again."""
         items, more, ledger = self._transcript.items, 0.0, self._ledger
         if restored:

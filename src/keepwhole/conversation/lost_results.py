@@ -26,11 +26,12 @@ from typing import Any, TypeAlias
 
 from keepwhole.canonical.guard import is_blank
 from keepwhole.canonical.media import MediaBytes
-from keepwhole.canonical.message import Call, Path
+from keepwhole.canonical.message import Call, Path, ResultText
 from keepwhole.errors import StoreError
 from keepwhole.record.journal import Journal
 from keepwhole.record.known_result import KnownResult
 from keepwhole.truncation.arguments import has_mark, is_cut_of
+from keepwhole.truncation.notice import size_text
 from keepwhole.wire.call_arguments import find_arguments, restoring_edits
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import apply
@@ -94,24 +95,49 @@ def hydrated(messages: Sequence[Any], journal: Journal) -> list[Any]:
     matches = journal.match_all([returned.identity for _, returned in texts])
     edits: dict[int, list[tuple[Path, Any]]] = {}
     for (index, returned), match in zip(texts, matches, strict=True):
-        original = None if match is None or match.is_whole else journal.original(match.known)
+        original = None if match is None or match.is_whole else _original(journal, match.known, returned)
         if isinstance(original, str):
             edits.setdefault(index, []).append((returned.path, original))
-        elif original is not None and (edit := returned.with_image(original.data)) is not None:
+        elif original is not None and (edit := _whole_media(messages, returned, original)) is not None:
             edits.setdefault(index, []).append(edit)
-        elif original is not None and returned.path[-1:] == ("text",):
-            part = (dialect_of(messages) or DEFAULT).media_part(original)
-            edits.setdefault(index, []).append((returned.path[:-1], part))
+    answers = {
+        returned.call_id: match.known for (_, returned), match in zip(texts, matches, strict=True) if match is not None
+    }
     for index, call in [(index, call) for index, message in enumerate(decoded) for call in message.calls]:
         if has_mark(call.arguments):
-            edits.setdefault(index, []).extend(_whole_arguments(messages, index, call, journal))
+            # An id that was made of the whole arguments is another one than that of a view of them.
+            known = [*journal.results_of_call(call.call_id), answers.get(call.call_id)]
+            edits.setdefault(index, []).extend(_whole_arguments(messages, index, call, known))
     return apply(messages, edits).messages
 
 
-def _whole_arguments(messages: Sequence[Any], index: int, call: Call, journal: Journal) -> list[tuple[Path, str]]:
+def _original(journal: Journal, known: KnownResult, returned: ResultText) -> str | MediaBytes | None:
+    """The whole of a result of which this is a view. A file whose type may be that of a text too was a part of the
+    message if its view is a part, or describes one."""
+    looks = f"{known.result.media_type}, {size_text(known.body.facts.size)}"
+    line = f"[Artifact: {known.result.artifact_id}] {looks}"
+    return journal.original(known, returned.media is not None or returned.text.startswith((line, looks)))
+
+
+def _whole_media(messages: Sequence[Any], returned: ResultText, original: MediaBytes) -> tuple[Path, Any] | None:
+    """The edit that puts an image or a document back: its bytes where one of its type is shown, else the whole part."""
+    shown = returned.media
+    if shown is not None and shown.facts.media_type == original.media_type:
+        return returned.with_image(original.data)
+    if shown is None and returned.path[-1:] != ("text",):
+        return None
+    place = returned.path if shown is not None else returned.path[:-1]
+    if returned.only_image is not None:
+        return place, returned.only_image.whole(original)
+    return place, (dialect_of(messages) or DEFAULT).media_part(original)
+
+
+def _whole_arguments(
+    messages: Sequence[Any], index: int, call: Call, known: Sequence[KnownResult | None]
+) -> list[tuple[Path, str]]:
     """The edits that put the arguments of a call back whole, as far as they are a view of what is on record."""
     place = find_arguments(messages, index, call)
-    given = (known.result.arguments or "" for known in journal.results_of_call(call.call_id))
+    given = (one.result.arguments or "" for one in known if one is not None)
     original = next((each for each in given if is_cut_of(call.arguments, each)), None)
     return [] if place is None or original is None else restoring_edits(place, original)
 

@@ -11,6 +11,7 @@ Owns: the order of the steps. Must not know: how a step works. Follow and edit a
 `plan` and the policies, compact in `summary`; which branch is meant is in `conversations`.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -125,6 +126,14 @@ def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> P
 def end_compaction(branch: Branch, name: str) -> None:
     """Note that a request to compact, if the last view was for one, was answered."""
     record_compaction(branch, name)
+
+
+def settle_all(branches: Iterable[Branch]) -> None:
+    """Record what branches have sent before it was on record: nobody would know of it later."""
+    for branch in branches:
+        if branch.is_unsettled:
+            check_may_wait()
+            branch.settle()
 
 
 def edit(branch: Branch, view: View) -> Any:

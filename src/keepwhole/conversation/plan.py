@@ -134,7 +134,7 @@ def may_wait(
 def plan_restored(
     transcript: Transcript, decided: Choices, situation: Situation, answer_tokens: int, max_loss: float
 ) -> Collection[int]:
-    """The numbers of the results that fit if they are shown whole once more, the newest first.
+    """The numbers of the results that fit if they are shown in full once more, the newest first.
 
     A client that summarizes by itself keeps nothing of what its summary leaves out, so the summary should be written
     from the originals, as far as the conversation can afford it: all behind the first of them is sent uncached.

@@ -39,7 +39,7 @@ def recognize(messages: Sequence[Any], client: str, journal: Journal, may_read: 
     """Decode messages that came from a client, and find their results on record; without `may_read` from memory."""
     decoded = [without_frames(decode_message(message), client) for message in messages]
     texts = [returned.identity for message in decoded for returned in message.returned]
-    matches, is_record_read = _match(journal, texts, may_read)
+    matches, is_record_read = _match(journal, texts, _tools_called(decoded), may_read)
     waiting, unread = iter(matches), list[bool]()
     found = [
         _recognize_message(message, [next(waiting) for _ in message.returned], journal, unread) for message in decoded
@@ -47,12 +47,23 @@ def recognize(messages: Sequence[Any], client: str, journal: Journal, may_read: 
     return Recognized(found, is_record_read, bool(unread))
 
 
-def _match(journal: Journal, texts: Sequence[Identity], may_read: bool) -> tuple[Sequence[ResultMatch | None], bool]:
+def _tools_called(messages: Sequence[Message]) -> list[str]:
+    """The tool that each result is of, by the newest call of its id; empty where the call came before these."""
+    called, tools = dict[str, str](), list[str]()
+    for message in messages:
+        called.update((call.call_id, call.tool) for call in message.calls)
+        tools += [called.get(returned.call_id, "") for returned in message.returned]
+    return tools
+
+
+def _match(
+    journal: Journal, texts: Sequence[Identity], tools: Sequence[str], may_read: bool
+) -> tuple[Sequence[ResultMatch | None], bool]:
     """The results on record that these texts stand for, and whether the record could be read for that."""
     if may_read:
         with suppress(StoreError):
-            return journal.match_all(texts), True
-    return [journal.match(*one) for one in texts], False
+            return journal.match_all(texts, tools), True
+    return [journal.match(*one, tool) for one, tool in zip(texts, tools, strict=True)], False
 
 
 def _recognize_message(

@@ -27,7 +27,7 @@ def plan_scaled(transcript: Transcript, items: Iterable[Item], max_edge: int) ->
         part = item.returned.media
         if part is None or item.media is None or max(item.media.width, item.media.height) <= max_edge:
             continue
-        if item.pinned or not part.has_bytes or is_recall_answer(item):
+        if item.pinned or not part.has_bytes or item.returned.only_image or is_recall_answer(item):
             continue
         smaller = _smaller(part, max_edge)
         if smaller is not None:

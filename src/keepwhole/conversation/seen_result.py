@@ -80,7 +80,7 @@ class Changes(NamedTuple):
     """New results that were recorded."""
     summaries: int = 0
     unstored: int = 0
-    """Results that could not be recorded and are sent whole."""
+    """Results that could not be recorded and are sent in full."""
 
 
 class SeenResult:
@@ -131,7 +131,7 @@ class SeenResult:
 
     def show(self, choice: Choice, transcript: Transcript, messages: Sequence[Any]) -> Choice:
         """Show it as a choice says, and the arguments of its call; return the choice with the tokens that this takes.
-        An image that is shown whole is sent as it came."""
+        An image that is shown in full is sent as it came."""
         image = choice.cut.image
         self.image = None if image is None else image.data
         if image is not None:
@@ -142,10 +142,10 @@ class SeenResult:
         self.text = None if is_whole_image or text == self.came else text
         self.arguments = edits_of_call(self.item, choice.cut, transcript, messages)
         freed = 0 if self.arguments is None else self.arguments.freed
-        return choice._replace(tokens=(self.item.tokens if is_whole_image else estimate(text)) - freed)
+        return choice._replace(tokens=(self.item.tokens if is_whole_image else self.item.tokens_of_words(text)) - freed)
 
     def edit(self, is_restored: bool = False) -> tuple[Path, Any] | None:
-        """What is put in its place, and where; None where it is sent as it came. Restored, it is shown whole."""
+        """What is put in its place, and where; None where it is sent as it came. Restored, it is shown in full."""
         if self.image is not None and not is_restored:
             return self.item.returned.with_image(self.image)
         text = self.text

@@ -92,15 +92,17 @@ class Exchange:
         name_conversation: NameConversation = _no_name,
         log: RequestLog | None = None,
         find_original: FindOriginal | None = None,
+        around: Callable[[bytes], bytes] = bytes,
     ) -> None:
         """Without `rounds` the conversation has no record yet, so nothing of it is kept or cut.
 
-        With `may_settle`, results that are sent whole may be recorded by `settle`, once the request is on its way.
+        With `may_settle`, results that are sent in full may be recorded by `settle`, once the request is on its way.
         `log` records requests and answers; `find_original` opens what the client saved of a result that it cut.
+        `around` writes a request into the body that it came in.
         """
         self._session, self._rounds, self._endpoint, self._request = session, rounds, endpoint, request
         self._may_settle, self._name_conversation, self._log = may_settle, name_conversation, log
-        self._find_original = find_original
+        self._find_original, self._around = find_original, around
         self.identity = identity
         """Whose request it is, and what it is for."""
         self.offers = False
@@ -190,7 +192,7 @@ class Exchange:
     @property
     def body(self) -> bytes:
         """What to send."""
-        return self._rounds_sent[-1].body
+        return self._around(self._rounds_sent[-1].body)
 
     @property
     def account(self) -> Account:
@@ -236,11 +238,11 @@ class Exchange:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether results were sent whole that are not on record yet."""
+        """Whether results were sent in full that are not on record yet."""
         return self._rounds is not None and self._session.is_unsettled
 
     def settle(self) -> None:
-        """Record results that were sent whole before they were on record. Call it once the request is on its way."""
+        """Record results that were sent in full before they were on record. Call it once the request is on its way."""
         self._session.settle()
 
     def _may_offer(self) -> bool:
@@ -287,10 +289,16 @@ class Exchange:
 
     def _cannot_recall(self) -> bool:
         """Whether a request has no tools, so that a notice would name one that the model cannot call: such a request is
-        sent whole, as far as the window allows."""
+        sent in full, as far as the window allows. Where it only counts what the conversation takes, its tools may be
+        left out, so it is counted as it is sent in the requests that offer them."""
         session = self._session
         by_tools = session.settings.mode == "on" and session.recall_by == "tools"
-        return by_tools and not self.offers and not self.dialect.tool_names(self._request.fields)
+        has_tools = self.offers or bool(self.dialect.tool_names(self._request.fields))
+        return by_tools and not has_tools and not (self._endpoint.counts and self._was_offered_tools())
+
+    def _was_offered_tools(self) -> bool:
+        session = self._session.conversations
+        return session.catch_up() and session.has_offered_tools(self.identity.branch)
 
     # What comes back
 

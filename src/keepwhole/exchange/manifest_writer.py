@@ -27,10 +27,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
+from keepwhole.canonical.base64_text import base64_in
 from keepwhole.canonical.json_steps import expect, skip_space, value_stop
 from keepwhole.canonical.json_text import find_strings
 from keepwhole.canonical.manifest import (
-    BASE64,
+    BYTES,
     CopiedPiece,
     LiteralPiece,
     Piece,
@@ -38,7 +39,6 @@ from keepwhole.canonical.manifest import (
     spelled_bytes,
     spelling_of,
 )
-from keepwhole.canonical.message import base64_in
 from keepwhole.record.known_result import Origin
 from keepwhole.wire.frames import split_frame
 from keepwhole.wire.media import decoded
@@ -129,13 +129,16 @@ class EncodedBytes(NamedTuple):
     before: str
     """What is before the base64: the beginning of a `data:` URL, or nothing."""
     data: bytes
+    spelling: str
 
 
 def bytes_in(value: str, written: str) -> EncodedBytes | None:
     """The bytes in a JSON string that is `written` so; None where encoding them does not give it again exactly."""
     data = decoded(value)
     before = value[: len(value) - len(base64_in(value))]
-    return EncodedBytes(before, data) if data and spelled_bytes(data, before) == written else None
+    spellings = (name for name in BYTES if data and spelled_bytes(data, name, before) == written)
+    spelling = next(spellings, None)
+    return EncodedBytes(before, data, spelling) if data and spelling is not None else None
 
 
 def as_text(data: bytes) -> str:
@@ -298,7 +301,7 @@ def _piece(
     `encoded`, where that is base64."""
     origin = None if encoded is None else origins.get(encoded.data)
     if origin is not None and encoded is not None:
-        return ShownPiece(origin.trace_id, origin.decision, BASE64, encoded.before)
+        return ShownPiece(origin.trace_id, origin.decision, encoded.spelling, encoded.before)
     if framed is not None:
         value = "".join(framed)
         for before, shown, behind in (("", value, ""), framed):

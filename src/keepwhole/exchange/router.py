@@ -26,7 +26,7 @@ from keepwhole.exchange.request_log import RequestLog
 from keepwhole.logs.client_originals import ClientFolders
 from keepwhole.session import Session
 from keepwhole.store.wait_guard import AnswersAtOnce, MustWait, check_may_wait, held_meanwhile, without_waiting
-from keepwhole.wire.dialects import Endpoint, endpoint_of
+from keepwhole.wire.dialects import Endpoint, enclosed_in, endpoint_of
 from keepwhole.wire.identity import Identity, conversation, identity_of, sender_of, session_id
 from keepwhole.wire.request_body import RequestBody, read_request
 
@@ -105,7 +105,12 @@ class SessionRouter:
             return None
         self.counts["requests"] += 1
         try:
-            return self._begin(endpoint, headers, body, scope_of)
+            if endpoint.enclosure is None:
+                return self._begin(endpoint, headers, body, scope_of)
+            found = enclosed_in(path, body)
+            if found is None:
+                return self._pass_on("not understood")
+            return self._begin(found[0], headers, found[1].data, scope_of, around=found[1].around)
         except MustWait:
             self.counts["requests"] -= 1
             raise
@@ -139,11 +144,18 @@ class SessionRouter:
             self.own.close()
 
     def _begin(
-        self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes, scope_of: ScopeOf
+        self,
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        body: bytes,
+        scope_of: ScopeOf,
+        around: Callable[[bytes], bytes] = bytes,
     ) -> Exchange | OwnAnswer | None:
         request = self._read(headers, body)
         if request is None:
             return self._pass_on("not understood")
+        if endpoint.own_field and endpoint.own_field not in request.fields:
+            return self._pass_on("of another vendor")
         refusal = endpoint.dialect.refusal(request.fields)
         if refusal is not None:
             self.counts["threads refused"] += 1
@@ -167,6 +179,7 @@ class SessionRouter:
             name_conversation=partial(self._name_conversation, scope),
             log=routed.log if routed is not None and routed.session.settings.store_words == "on" else None,
             find_original=None if self._client_folders is None else self._client_folders.finder(headers),
+            around=around,
         )
         with held_meanwhile(session.conversations.journal.lock):
             if session.is_unsettled:

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from keepwhole.install import install_hint
-from keepwhole.integrations.blocks import Block, PartsViewer, call_block, result_block, text_block
+from keepwhole.integrations.blocks import Block, PartsViewer, call_block, media_block, result_block, text_block
 from keepwhole.session import Session
+from keepwhole.wire.embedded_media import read_data_url
 
 try:
     from agent_framework import ChatContext, ChatMiddleware, Content, FunctionTool, Message
@@ -69,15 +70,21 @@ class _Spelling:
         if part.type == "function_call":
             return call_block(part.call_id, part.name, part.parse_arguments() or {})
         if part.type == "function_result":
-            return result_block(part.call_id, _text(part), part.exception is not None)
+            media = [block for item in part.items or () if (block := _media(item)) is not None]
+            return result_block(part.call_id, _text(part), part.exception is not None, media)
         return text_block(part.text or "")
 
-    def edited(self, part: Any, content: str) -> Any:
-        """Texts are shown as one; images and files stay behind it."""
-        media = [item for item in part.items or () if item.type != "text"]
+    def edited(self, part: Any, content: str, media: Sequence[str | None]) -> Any:
+        """Texts are shown as one; images and files come behind it."""
+        words = iter(media)
+        shown = [Content.from_text(content)] if content or not media else []
+        for item in part.items or ():
+            if item.type != "text":
+                instead = next(words, None) if _media(item) is not None else None
+                shown.append(item if instead is None else Content.from_text(instead))
         return Content.from_function_result(
             part.call_id,
-            result=[Content.from_text(content), *media],
+            result=shown,
             exception=part.exception,
             additional_properties=part.additional_properties,
         )
@@ -99,6 +106,12 @@ class _Spelling:
             message_id=own.message_id,
             additional_properties=own.additional_properties,
         )
+
+
+def _media(item: Any) -> Block | None:
+    """The block of an image or a file whose bytes are there; None for any other content."""
+    found = read_data_url(item.uri) if item.type == "data" and isinstance(item.uri, str) else None
+    return None if found is None else media_block(found.facts.media_type, found.body())
 
 
 def _text(part: Any) -> str:

@@ -1,9 +1,9 @@
 """Amazon Bedrock with boto3: the calls of a client are edited before botocore signs them.
 
 A signature of AWS covers the body and the host, so nothing between a program and Bedrock can edit a signed request.
-`attach` edits the bodies that botocore has written for `converse`, `converse_stream`, `invoke_model` and
-`invoke_model_with_response_stream`; botocore then signs what is sent with the caller's own credentials, which are never
-seen here.
+`attach` edits the bodies that botocore has written for `converse`, `converse_stream`, `invoke_model`,
+`invoke_model_with_response_stream` and `count_tokens`; botocore then signs what is sent with the caller's own
+credentials, which are never seen here.
 
 Owns: boto3's events, bodies and streams. The exchange does everything else.
 
@@ -37,6 +37,7 @@ from keepwhole.wire.sse import Event, Events
 _SERVICE = "bedrock-runtime"
 _WHOLE = ("Converse", "InvokeModel")
 _STREAMED = ("ConverseStream", "InvokeModelWithResponseStream")
+_COUNTED = ("CountTokens",)
 _KEPT = "keepwhole"
 _BYTES = ("bytes", "redactedContent")
 """Fields of Converse's events that boto3 gives as bytes, and JSON has in base64."""
@@ -58,12 +59,12 @@ def attach(
 ) -> SessionRouter:
     """Keep the tool results of a boto3 client of `bedrock-runtime`, and send views of its conversations.
 
-    `invoke_model` is read where its body is one of Anthropic's; other vendors' bodies are sent as they are. Close the
-    router when the client is done.
+    `invoke_model` is read where its body is one of Anthropic's; other vendors' bodies are sent as they are. What
+    `count_tokens` counts is what `converse` or `invoke_model` would send. Close the router when the client is done.
     """
     router = SessionRouter(session, **router_options(session, store, agent, None))
     calls = _Calls(client, router)
-    for operation in (*_WHOLE, *_STREAMED):
+    for operation in (*_WHOLE, *_STREAMED, *_COUNTED):
         client.meta.events.register(f"provide-client-params.{_SERVICE}.{operation}", calls.note_parameters)
         client.meta.events.register(f"before-call.{_SERVICE}.{operation}", calls.edit)
     for operation in _WHOLE:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
+from keepwhole.canonical.base64_text import encode_base64
 from keepwhole.session import Session
 
 MessageT = TypeVar("MessageT")
@@ -37,8 +38,9 @@ class PartSpelling(Protocol[MessageT, PartT]):
         """A part as a block of Anthropic's: made with `text_block`, `call_block` or `result_block`."""
         ...
 
-    def edited(self, part: PartT, content: str) -> PartT:
-        """The part of a result with other content."""
+    def edited(self, part: PartT, content: str, media: Sequence[str | None]) -> PartT:
+        """The part of a result with other text. Of its images and documents, in order, those that are None stay, and
+        words take the place of the others."""
         ...
 
     def lost_result(self, call_id: str, name: str, content: str) -> PartT:
@@ -64,9 +66,16 @@ def call_block(call_id: str, name: str, arguments: object) -> Block:
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def result_block(call_id: str, content: str, is_error: bool = False) -> Block:
-    """The block of a result."""
-    return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": is_error}
+def result_block(call_id: str, content: str, is_error: bool = False, media: Sequence[Block] = ()) -> Block:
+    """The block of a result: its text, and images and documents made with `media_block`."""
+    parts = [*([text_block(content)] if content else []), *media] if media else content
+    return {"type": "tool_result", "tool_use_id": call_id, "content": parts, "is_error": is_error}
+
+
+def media_block(media_type: str, data: bytes) -> Block:
+    """The block of an image, or of a document or other bytes."""
+    source = {"type": "base64", "media_type": media_type, "data": encode_base64(data)}
+    return {"type": "image" if media_type.startswith("image/") else "document", "source": source}
 
 
 class PartsViewer(Generic[MessageT, PartT]):
@@ -106,19 +115,34 @@ class PartsViewer(Generic[MessageT, PartT]):
         if _AT in block:
             at, number = cast("tuple[int, int]", block[_AT])
             part = self._spelling.parts(messages[at])[number]
-            is_same = block["type"] != "tool_result" or block == {**self._spelling.block(part), _AT: block[_AT]}
-            return part if is_same else self._spelling.edited(part, block["content"])
+            own = self._spelling.block(part)
+            is_same = block["type"] != "tool_result" or block == {**own, _AT: block[_AT]}
+            return part if is_same else self._spelling.edited(part, *_text_and_media(own, block))
         if block["type"] == "text":
             return self._spelling.words(block["text"])
-        return self._spelling.lost_result(
-            block["tool_use_id"], self._called(block["tool_use_id"], messages), block["content"]
-        )
+        call_id = block["tool_use_id"]
+        return self._spelling.lost_result(call_id, self._called(call_id, messages), _words(block["content"]))
 
     def _called(self, call_id: str, messages: Iterable[MessageT]) -> str:
         """The name of the tool that a call named."""
         parts = (part for message in messages for part in self._spelling.parts(message))
         blocks = map(self._spelling.block, parts)
         return next((block["name"] for block in blocks if block.get("id") == call_id), "tool")
+
+
+def _text_and_media(own: Block, shown: Block) -> tuple[str, list[str | None]]:
+    """What is shown of a result's text, and of each image or document the words in its place, or None if it stays."""
+    parts, views = own["content"], shown["content"]
+    if isinstance(parts, str) or isinstance(views, str):
+        return _words(views), []
+    pairs = cast("list[tuple[Block, Block]]", list(zip(parts, views, strict=True)))
+    text = "".join(view["text"] for part, view in pairs if part["type"] == "text")
+    return text, [view["text"] if view["type"] == "text" else None for part, view in pairs if part["type"] != "text"]
+
+
+def _words(content: str | list[Block]) -> str:
+    """The text of a result that the view has put in; an image in it has no words."""
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if "text" in part)
 
 
 def _blocks_of(spelled: Mapping[str, Any]) -> list[Block]:

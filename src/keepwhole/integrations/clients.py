@@ -53,7 +53,7 @@ def async_http_client(
     recall: Any = None,
     **options: Any,
 ) -> "httpx2.AsyncClient":
-    """The same for `AsyncOpenAI(http_client=…)` or `AsyncAnthropic(http_client=…)`."""
+    """An asynchronous client for `AsyncOpenAI(http_client=…)` or `AsyncAnthropic(http_client=…)`; see `http_client`."""
     from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import AsyncTransport, httpx2
 

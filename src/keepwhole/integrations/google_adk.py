@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keepwhole.install import install_hint
-from keepwhole.integrations.blocks import Block, PartsViewer, call_block, result_block, text_block
+from keepwhole.integrations.blocks import Block, PartsViewer, call_block, media_block, result_block, text_block
 from keepwhole.integrations.sessions import SessionOf, session_finder
 from keepwhole.recall.names import DEFINITIONS
 from keepwhole.session import Session
@@ -98,14 +98,21 @@ class _Spelling:
             return call_block(self._ids[id(part)], part.function_call.name, part.function_call.args or {})
         if part.function_response:
             response = part.function_response.response or {}
-            return result_block(self._ids[id(part)], _text(response), "error" in response)
+            media = [media_block(each.mime_type or "", each.data) for each in _media(part.function_response)]
+            return result_block(self._ids[id(part)], _text(response), "error" in response, media)
         return text_block(part.text or "")
 
-    def edited(self, part: Any, content: str) -> Any:
+    def edited(self, part: Any, content: str, media: Sequence[str | None]) -> Any:
+        """Only bytes may be beside a response, so the words in the place of an image are in its text."""
         old = part.function_response
         key = next((key for key in _TEXTS if _is_text(old.response or {}, key)), _TEXTS[0])
-        new = old.model_copy(update={"response": {key: content}})
-        return part.model_copy(update={"function_response": new})
+        text = "\n".join([*([content] if content else []), *(words for words in media if words is not None)])
+        changes: dict[str, Any] = {"response": {key: text}}
+        if any(words is not None for words in media):
+            hidden = {id(each) for each, words in zip(_media(old), media, strict=True) if words is not None}
+            kept = [each for each in old.parts if id(each.inline_data) not in hidden]
+            changes["parts"] = kept or None
+        return part.model_copy(update={"function_response": old.model_copy(update=changes)})
 
     def lost_result(self, call_id: str, name: str, content: str) -> Any:
         response = types.FunctionResponse(name=name, response={"error": content})
@@ -129,6 +136,12 @@ def _id_of(call: Any, seen: Counter[str]) -> str:
         return call.id
     seen[call.name] += 1
     return f"{_NUMBERED}{call.name}_{seen[call.name]}"
+
+
+def _media(response: Any) -> list[Any]:
+    """The images and files beside a response whose bytes are there; older versions of the SDK have none."""
+    found = (getattr(each, "inline_data", None) for each in getattr(response, "parts", None) or ())
+    return [each for each in found if each is not None and each.data]
 
 
 def _text(response: dict[str, Any]) -> str:

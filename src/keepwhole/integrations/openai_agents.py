@@ -36,7 +36,7 @@ _WHOLE = TruncationConfiguration(inline_limit=1 << 40)
 
 
 class KeepwholeSession:
-    """The SDK's `Session` over Keepwhole's: items are returned whole, whatever a model was shown of them."""
+    """The SDK's `Session` over Keepwhole's: items are returned in full, whatever a model was shown of them."""
 
     def __init__(self, session: Session, session_settings: Any = None) -> None:
         self.session_id = session.id

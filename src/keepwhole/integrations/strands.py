@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from keepwhole.install import install_hint
-from keepwhole.integrations.blocks import Block, PartsViewer, call_block, result_block, text_block
+from keepwhole.integrations.blocks import Block, PartsViewer, call_block, media_block, result_block, text_block
 from keepwhole.session import Session
+from keepwhole.wire.converse.media import media_type_of
 
 try:
     from strands.middleware import InvokeModelStage
@@ -71,13 +72,20 @@ class _Spelling:
         if call := part.get("toolUse"):
             return call_block(call["toolUseId"], call["name"], call["input"])
         if result := part.get("toolResult"):
-            return result_block(result["toolUseId"], _text(result["content"]), result.get("status") == "error")
+            content = result["content"]
+            media = [block for each in content if (block := _media(each)) is not None]
+            return result_block(result["toolUseId"], _text(content), result.get("status") == "error", media)
         return text_block(part.get("text") or "")
 
-    def edited(self, part: Any, content: str) -> Any:
-        """Texts and data are shown as one text; images and documents stay behind it."""
-        media = [each for each in part["toolResult"]["content"] if not each.keys() & {"text", "json"}]
-        return {**part, "toolResult": {**part["toolResult"], "content": [{"text": content}, *media]}}
+    def edited(self, part: Any, content: str, media: Sequence[str | None]) -> Any:
+        """Texts and data are shown as one text; images and documents come behind it."""
+        words = iter(media)
+        shown = [{"text": content}] if content else []
+        for each in part["toolResult"]["content"]:
+            if not each.keys() & {"text", "json"}:
+                instead = next(words, None) if _media(each) is not None else None
+                shown.append(each if instead is None else {"text": instead})
+        return {**part, "toolResult": {**part["toolResult"], "content": shown}}
 
     def lost_result(self, call_id: str, name: str, content: str) -> Any:
         return {"toolResult": {"toolUseId": call_id, "status": "error", "content": [{"text": content}]}}
@@ -87,6 +95,16 @@ class _Spelling:
 
     def message(self, own: Any, parts: list[Any]) -> Any:
         return {"role": "user", "content": parts} if own is None else {**own, "content": parts}
+
+
+def _media(part: Any) -> Block | None:
+    """The block of an image or a document whose bytes are there; None for any other part."""
+    for kind in ("image", "document"):
+        inside = part.get(kind) or {}
+        data = inside.get("source", {}).get("bytes")
+        if isinstance(data, bytes) and data:
+            return media_block(media_type_of(kind, inside.get("format", "")), data)
+    return None
 
 
 def _text(content: Sequence[Any]) -> str:

@@ -145,7 +145,7 @@ def read_database(lines: LogLines) -> Iterator[Run]:
                 if run := session.run():
                     yield run
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the words of an error may quote a damaged schema
-        lines.note_unreadable(f"no database of opencode ({error})")
+        lines.note_unreadable(f"not a database of opencode ({error})")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -39,4 +39,4 @@ def run_of(record: Mapping[str, Any]) -> Run:
         messages = tuple(decode_logged(message) for message in record["messages"])
         return Run(str(record["source"]), str(record["id"]), messages, record.get("meta") or {})
     except (KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"A record is no run ({error!r}). It needs `source`, `id` and chat `messages`.") from error
+        raise UsageError(f"A record is not a run ({error!r}). It needs `source`, `id` and chat `messages`.") from error

@@ -34,7 +34,7 @@ REQUESTS_TO_PAY = 20
 RECALL_TOKENS = 40
 """Tokens that a model writes to read something back."""
 _ROOMY = 0.9
-"""Share of the window up to which a request is sent whole where the tools to read something back cost too much."""
+"""Share of the window up to which a request is sent in full where the tools to read something back cost too much."""
 _DOUBT = 0.5
 """Share of a guessed price of reading from the cache that savings are counted at."""
 _FULL = 0.75

@@ -28,7 +28,7 @@ from math import ceil, sqrt
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from keepwhole.canonical.media import Media
+from keepwhole.canonical.media import Media, is_words
 
 ImageRule: TypeAlias = Callable[[int, int, str], int]
 """Tokens of an image by its width, its height, and the `detail` that the client asks for (may be empty)."""
@@ -46,6 +46,8 @@ RuleName: TypeAlias = Literal[
     "gemini_3",
 ]
 
+_WORD_BYTES = 4
+"""Bytes of a token of a document that is text, which providers put into the prompt as it is; as much is reserved."""
 FLAT_TOKENS = 1_500
 """Tokens of what cannot be read at all, about."""
 _UNKNOWN_LEAST, _UNKNOWN_MOST = (512, 512), (1_600, 1_200)
@@ -133,6 +135,8 @@ def media_tokens(media: Media, rule: RuleName = "claude", detail: str = "") -> i
     1036
     """
     by = RULES[rule]
+    if is_words(media.media_type) and not media.is_reference and media.kind != "image":
+        return media.size // _WORD_BYTES
     if media.kind == "image":
         return by.image(*((media.width, media.height) if _has_size(media) else _UNKNOWN_LEAST), detail)
     if media.kind == "document":
@@ -145,6 +149,8 @@ def media_tokens(media: Media, rule: RuleName = "claude", detail: str = "") -> i
 def media_reserve(media: Media, rule: RuleName = "claude", detail: str = "") -> int:
     """Return how many tokens more than estimated it may take: of an image whose size is known, none."""
     by = RULES[rule]
+    if is_words(media.media_type) and not media.is_reference and media.kind != "image":
+        return media.size // _WORD_BYTES
     if media.kind == "image":
         return 0 if _has_size(media) else by.image(*_UNKNOWN_MOST, detail) - by.image(*_UNKNOWN_LEAST, detail)
     return by.text * (media.pages or 2) if media.kind == "document" else 0

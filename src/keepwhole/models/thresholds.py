@@ -58,7 +58,7 @@ class Thresholds(Value):
     compact: float = 0.90
     """Share of the window from which the oldest steps are replaced by a summary."""
     hard: float = 0.95
-    """Share of the window from which that is done too where the client compacts by itself."""
+    """Share of the window from which this happens even if the client compacts by itself."""
 
     def _check(self) -> None:
         for name in self.fields:
@@ -86,7 +86,7 @@ class Thresholds(Value):
         """Return how full the window is, with the three thresholds in words."""
         if window <= 0 or tokens < 0:
             raise UsageError(
-                f"{tokens:,} tokens in a window of {window:,} cannot be. Give the model's window in tokens."
+                f"{tokens:,} tokens in a window of {window:,} are impossible. Give the model's window in tokens."
             )
         lines = tuple(self._line(level, word, why, tokens, window) for level, word, why in _WORDS)
         reached: list[Level] = ["normal", *(line.level for line in lines if line.reached)]

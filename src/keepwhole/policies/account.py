@@ -9,7 +9,7 @@ from keepwhole.policies.transcript import Item
 
 
 class Edit(Value):
-    """One result that is not shown whole."""
+    """One result that is not shown in full."""
 
     index: int
     """The index of its message."""
@@ -64,7 +64,7 @@ class Account(Value):
     cut_by_client: int = 0
     """Results that are on record only as the client had cut them."""
     unstored: int = 0
-    """Results that could not be stored and so are sent whole."""
+    """Results that could not be stored and so are sent in full."""
     repaired: int = 0
     """Broken pairs of call and result that were repaired in the view."""
     skipped: int = 0

@@ -26,22 +26,24 @@ Owns: these rules. Must not know: other results, how decisions are recorded.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple, Protocol, TypeAlias, cast
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.atoms import atom_shapes
 from keepwhole.policies.kinds import Kind, kind_of
-from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
-from keepwhole.policies.transcript import Item
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.notice import imitates
 from keepwhole.truncation.present import Artifact, present, show_whole, summarize
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
+
+if TYPE_CHECKING:  # to show one result takes no conversation, and a hook does nothing else
+    from keepwhole.policies.policy import Choice, Policy
+    from keepwhole.policies.transcript import Item
 
 Strategies: TypeAlias = Mapping[str, ITruncationStrategy]
 """Strategies by their names."""
@@ -132,8 +134,8 @@ class ArrivalRule:
         return show_within(self.limits(arriving), arriving, self.strategies)
 
     def choose(
-        self, item: Item, question: str | None = None, *, rule: str = RULE, most: int | None = None
-    ) -> Choice | None:
+        self, item: "Item", question: str | None = None, *, rule: str = RULE, most: int | None = None
+    ) -> "Choice | None":
         """Return the choice to show at most `most` characters of a new result of a conversation; None where it
         is shown as it arrived."""
         if item.name is None or item.pinned or item.media is not None:
@@ -145,7 +147,7 @@ class ArrivalRule:
             limits = self.limits(arriving) if most is None else with_cap(self._tool_limits(item), most, source.chars)
             return choice_within(limits, item, arriving, rule, self.strategies)
 
-    def _tool_limits(self, item: Item) -> Limits:
+    def _tool_limits(self, item: "Item") -> Limits:
         return self._limits_of(item.call.tool if item.call else "")
 
 
@@ -166,11 +168,11 @@ def show_within(limits: Limits, arriving: Arriving, strategies: Strategies = BUI
 
 def choice_within(
     limits: Limits,
-    item: Item,
+    item: "Item",
     arriving: Arriving,
     rule: str,
     strategies: Strategies = BUILT_IN,
-) -> Choice | None:
+) -> "Choice | None":
     """Return the choice to show a result within `limits`; None where it is shown as it arrived."""
     if len(item.text) <= limits.inline_limit and not imitates(item.text):
         return None
@@ -179,10 +181,12 @@ def choice_within(
     is_quoted = shown.cut is not None and not is_cut and len(shown.cut.pieces) > 1
     if shown.cut is None or not (is_quoted or (is_cut and len(shown.content) < len(item.text))):
         return None
+    from keepwhole.policies.policy import Choice
+
     return Choice(item.number, rule, shown.cut, estimate(shown.content), shown.metadata.strategy_used)
 
 
-def as_arriving(item: Item, source: Source, question: str | None = None) -> Arriving:
+def as_arriving(item: "Item", source: Source, question: str | None = None) -> Arriving:
     """Return a result of a conversation as it arrives; `source` is the whole of it, opened."""
     assert item.name is not None, "a result is named before it is cut"
     call = item.call
@@ -197,7 +201,7 @@ def as_arriving(item: Item, source: Source, question: str | None = None) -> Arri
     return Arriving(source, own, arguments or "", artifact, question, item.is_error, None, item.kind)
 
 
-def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:
+def show_arriving(policy: "Policy | ShowsArrivals", arriving: Arriving) -> TruncationResult:
     """Return how a policy shows one new result by itself; without a rule of its own, within its tool's limits."""
     shows: ShowsArrivals = cast("ShowsArrivals", policy) if hasattr(policy, "show") else ArrivalRule()
     return shows.show(arriving)
@@ -208,7 +212,7 @@ def whole_cap(arriving: Arriving, limits: Limits) -> int:
     return arriving.source.chars
 
 
-def choices_to_mark(new: Iterable[Item]) -> list[Choice]:
+def choices_to_mark(new: "Iterable[Item]") -> "list[Choice]":
     """Return the choices of policies that show new results whole: those with text that imitates a notice are marked."""
     found = (SHOWS_WHOLE.choose(item) for item in new)
     return [choice for choice in found if choice is not None]
@@ -228,6 +232,13 @@ def cap_by_worth(settings: AutoSettings, arriving: Arriving, limits: Limits) -> 
         return min(least, settings.outsized)
     most = int(_WORTH * settings.worth**0.5 * shapes_within(source) / source.chars)
     return max(least, min(settings.outsized, source.chars, most))
+
+
+def auto_rule(
+    settings: AutoSettings, configuration: TruncationConfiguration | None = None, strategies: Strategies = BUILT_IN
+) -> ArrivalRule:
+    """Return how the policy `auto` shows one new result."""
+    return ArrivalRule(configuration, strategies, partial(cap_by_worth, settings))
 
 
 def shapes_within(source: Source) -> float:

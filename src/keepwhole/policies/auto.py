@@ -7,7 +7,7 @@ Theory of operation
 -------------------
 On arrival (`arrive`), once per result and before it was ever sent, so that no cache is lost:
 
-    1. A repeat of a result that is shown whole becomes a pointer (`repeats.py`).
+    1. A repeat of a result that is shown in full becomes a pointer (`repeats.py`).
     2. A result that is longer than what its names and numbers are worth is cut (`cap_by_worth`); reads and reports only
        above `outsized`.
        A tool whose cut results were read back at more cost than cutting them saved is cut no more (`read_back.py`).
@@ -42,14 +42,12 @@ Invariants:
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from math import inf
 
 from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import payback
-from keepwhole.models.tokens import estimate
 from keepwhole.policies.arguments import OldArguments, arguments_choice, hidden_arguments
-from keepwhole.policies.arrival import BUILT_IN, RULE, ArrivalRule, Arriving, Strategies, cap_by_worth
+from keepwhole.policies.arrival import BUILT_IN, RULE, Arriving, Strategies, auto_rule
 from keepwhole.policies.carried import CarriedResults, is_repeat, is_small, shown_tokens
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
@@ -102,7 +100,7 @@ class Auto:
         self.settings = settings
         self._table = need_table(settings.weights)
         self._question = question
-        self._rule = ArrivalRule(configuration, strategies, partial(cap_by_worth, settings))
+        self._rule = auto_rule(settings, configuration, strategies)
 
     def show(self, arriving: Arriving) -> TruncationResult:
         """Cut a result that is over the cap of its kind."""
@@ -352,10 +350,10 @@ def age_choice(item: Item, arguments: LongArguments | None = None) -> Choice:
     tool = item.call.tool if item.call else ""
     words = media_words(item) if item.media is not None else notice.aged(item.name.way, item.size, tool)
     if arguments is None:
-        return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
+        return Choice(item.number, AGED, replacement_cut(item, words), item.tokens_of_words(words))
     words = f"{words}; {notice.arguments_hidden(item.name.way)}"
     cut = replacement_cut(item, words).replace(arguments=arguments.cuts)
-    return Choice(item.number, AGED, cut, estimate(words) - arguments.freed)
+    return Choice(item.number, AGED, cut, item.tokens_of_words(words) - arguments.freed)
 
 
 def _least_needed(carried: Iterable[tuple[Item, int, float]], free: float) -> list[int]:

@@ -7,14 +7,18 @@ A package offers a policy by an entry point; whatever it names is called without
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from keepwhole import plugins
 from keepwhole.errors import UsageError
-from keepwhole.policies.policy import Policy, missing_part
 from keepwhole.policies.settings import BUILT_IN, CAREFUL, AutoSettings, RetentionSettings, RollingContext
 from keepwhole.settings_section import suggestion
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
+
+if TYPE_CHECKING:
+    from keepwhole.policies.arrival import ShowsArrivals
+    from keepwhole.policies.policy import Policy
 
 _ROLLING, _RETENTION = RollingContext(), RetentionSettings()
 
@@ -35,7 +39,7 @@ def policy_named(
     truncation: TruncationConfiguration | None = None,
     strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
     question: str | None = None,
-) -> Policy:
+) -> "Policy":
     """Return the policy called `name` under these settings; `UsageError` lists the names there are.
 
     >>> policy_named("auto").name
@@ -59,6 +63,7 @@ def policy_named(
 
         return Retention(retention)
     from keepwhole.policies.other_systems import PEERS
+    from keepwhole.policies.policy import missing_part
 
     make = PEERS.get(name) or plugins.load("policies", name)
     if make is None:
@@ -69,3 +74,20 @@ def policy_named(
             f"`{name}` is not a policy: it has no `{missing}`. Update or uninstall the package it is from."
         )
     return policy
+
+
+def shows_arrivals(
+    name: str,
+    auto: AutoSettings,
+    truncation: TruncationConfiguration,
+    strategies: Mapping[str, ITruncationStrategy],
+) -> "ShowsArrivals | None":
+    """Return how the policy called `name` shows one new result; None where only the policy itself can say.
+
+    A hook shows one result, and starts sooner without what ages the others.
+    """
+    if name != "auto":
+        return None
+    from keepwhole.policies.arrival import auto_rule
+
+    return auto_rule(auto, truncation, strategies)

@@ -4,7 +4,6 @@ Owns: when a later image shows the same thing, and the words. Must not know: whe
 """
 
 from keepwhole.canonical.media import MediaBytes, media_of
-from keepwhole.models.tokens import estimate
 from keepwhole.policies.policy import Choice, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.notice import aged_media
@@ -35,5 +34,5 @@ def scaled_choice(transcript: Transcript, item: Item, smaller: bytes) -> Choice:
 
 def media_choice(item: Item, rule: str, words: str) -> Choice | None:
     """Return the choice to show `words` in place of an image or a document; None where that is not shorter."""
-    tokens = estimate(words)
+    tokens = item.tokens_of_words(words)
     return Choice(item.number, rule, replacement_cut(item, words), tokens) if tokens < item.tokens else None

@@ -5,7 +5,7 @@ Must not know: when anything ages; `repeats.dependants` keeps the earlier result
 
 Theory of operation
 -------------------
-    #1  pytest    400 lines   shown whole: the base
+    #1  pytest    400 lines   shown in full: the base
     #2  edit
     #3  pytest    400 lines   3 of them are new: those are shown with a line around them, and what is left out is
                               `... [212 lines / 9,018 chars omitted] ...`, which stands in #1 as it was
@@ -53,7 +53,7 @@ def near_choice(transcript: Transcript, item: Item, decided: Choices, least_toke
 
 
 def _earlier_whole(transcript: Transcript, item: Item, decided: Choices) -> Item | None:
-    """Return the newest earlier result of the same call that is shown whole."""
+    """Return the newest earlier result of the same call that is shown in full."""
     for base in reversed(transcript.same_call(item)):
         if base.number < item.number and base.number not in decided and not base.gone:
             return base

@@ -234,7 +234,7 @@ def _is_open(item: Item, decided: Choices) -> bool:
 
 
 def _clear(item: Item, words: str, rule: str) -> Choice:
-    return Choice(item.number, rule, replacement_cut(item, words), estimate(words))
+    return Choice(item.number, rule, replacement_cut(item, words), item.tokens_of_words(words))
 
 
 def _tokens_freed(items: Iterable[Item], choices: Iterable[Choice]) -> int:

@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 Choices = Mapping[int, Choice]
-"""The choice in force for each result, by its number; a result without one is shown whole."""
+"""The choice in force for each result, by its number; a result without one is shown in full."""
 
 CLIENT = client_cut.RULE
 """The rule of a choice that the client made itself."""
@@ -53,8 +53,8 @@ RULES: dict[str, str] = {
     "retention": "shortened to its first lines, because it is two turns old or older",
     "old": "replaced, because it is older than `max_age` steps",
     "long": "cut, because it is over `max_tokens_per_output`",
-    "undo": "shown whole again, because somebody asked for it",
-    "pin": "kept whole, because somebody pinned it",
+    "undo": "shown in full again on request (`keepwhole undo`)",
+    "pin": "kept in full, because it is pinned",
     CLIENT: "shown as the client had cut it before it sent it",
 }
 """What each rule of a choice means, in words for people."""

@@ -1,11 +1,11 @@
-"""Repeats: a result with the same text as an earlier one becomes a pointer to it, while that one is shown whole.
+"""Repeats: a result with the same text as an earlier one becomes a pointer to it, while that one is shown in full.
 
 Owns: when a result is a repeat, the words of the pointer, and which results point to another.
 Must not know: when anything ages.
 
 Theory of operation
 -------------------
-    #1  read a.py   4,000 tokens    shown whole: the base
+    #1  read a.py   4,000 tokens    shown in full: the base
     #2  read b.py   1,000 tokens
     #3  read a.py   4,000 tokens    the same text, so `Same as the earlier result of call … (art_1)`, 40 tokens
     #4  read a.py   4,000 tokens    the same again: it points to #1 too, never to #3
@@ -19,7 +19,6 @@ Invariants:
 
 from collections.abc import Iterator
 
-from keepwhole.models.tokens import estimate
 from keepwhole.policies.images import SCALED
 from keepwhole.policies.near_repeats import NEAR
 from keepwhole.policies.policy import Choice, Choices, replacement_cut
@@ -27,7 +26,7 @@ from keepwhole.policies.transcript import Item, Transcript
 
 RULE = "repeat"
 REPEATS = frozenset((RULE, NEAR))
-"""Rules that need an earlier result to be shown whole."""
+"""Rules that need an earlier result to be shown in full."""
 
 
 def pointer_words(item: Item, base: Item) -> str:
@@ -43,7 +42,7 @@ def pointer_words(item: Item, base: Item) -> str:
 
 
 def earlier_same(transcript: Transcript, item: Item, decided: Choices) -> Item | None:
-    """Return the newest earlier result with the same text that is shown whole."""
+    """Return the newest earlier result with the same text that is shown in full."""
     for number in reversed(transcript.same_text(item)):
         base = transcript.items[number]
         choice = decided.get(number)
@@ -60,7 +59,7 @@ def repeat_choice(transcript: Transcript, item: Item, decided: Choices, least_to
     if base is None or base.name is None:
         return None
     words = pointer_words(item, base)
-    tokens = estimate(words)
+    tokens = item.tokens_of_words(words)
     return Choice(item.number, RULE, replacement_cut(item, words), tokens) if tokens < item.tokens else None
 
 

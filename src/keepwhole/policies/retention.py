@@ -43,7 +43,7 @@ class Retention(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Return choices for new results, shown whole: only text that imitates a notice is marked as quoted."""
+        """Return choices for new results, shown in full: only text that imitates a notice is marked as quoted."""
         return choices_to_mark(new)
 
     def show(self, arriving: Arriving) -> TruncationResult:

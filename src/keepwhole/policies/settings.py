@@ -45,17 +45,18 @@ class AutoSettings(SettingsSection):
     section = "auto"
 
     worth: Annotated[float, Range(0)] = 16_000
-    """What it is worth to show a string that the agent will use, in tokens at the input price: the rate of exchange
-    between evidence and cost. The larger, the more of a result is shown, and the longer; 0 for cost alone."""
+    """The value of showing a string that the agent will use, in tokens at the input price: the exchange rate between
+    evidence and cost. A larger value shows more of a result, for longer; 0 considers cost alone."""
     horizon: Annotated[float, Range(0, 1_000, above=True)] = 0.15
-    """How long a run is expected to go on, as a share of the turns it has had: by then a batch must have paid."""
+    """How much longer a run is expected to last, as a share of the turns so far; a batch must pay off within that
+    time."""
     need: Mapping[Weight, float] = MappingProxyType(
         {"base": 0.130, "unsaid": 0.51, "turns": -0.48, "user": -0.91, "again": 0.045, "written": 0.53}
     )
     """The weights by which need is predicted; `keepwhole replay --tune FILE` fits them to your own logs."""
     arrival_least: Mapping[Kind, Count] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
-    """Characters of a new result that are shown at least, by kind; more, the more names and numbers it has. Kinds that
-    are not given here (`read` and `report`) are shown whole."""
+    """The fewest characters of a new result that are shown, by kind; a result with many names and numbers is shown at
+    greater length. Kinds that are not given here (`read` and `report`) are shown in full."""
     outsized: Count = 120_000
     """Most characters of any result on arrival."""
     step_cap: Count = 200_000
@@ -63,9 +64,9 @@ class AutoSettings(SettingsSection):
     start: Count = 20_000
     """Tokens below which nothing ages; half of what may be sent, where that is less."""
     max_loss: Annotated[float, Range(0, 1_000)] = 0.05
-    """Share by which a conversation may at most cost more than with `mode: off`, wherever it ends."""
+    """The most by which a conversation may cost more than with `mode: off`, as a share, wherever it ends."""
     ceiling: Annotated[float, Range(0, 1, above=True)] = 0.9
-    """Share of the window above which results age whatever it costs, if that makes room enough."""
+    """Share of the window above which results age whatever it costs, if that frees enough room."""
     most: Annotated[int, Range(0)] = 0
     """The same in tokens, where that is less; 0 for the window alone."""
     keep: Mapping[Kind, Count] = MappingProxyType(
@@ -133,7 +134,7 @@ class RetentionSettings(SettingsSection):
     section = "retention"
 
     line_chars: Count = 2_000
-    """Most characters that the three lines which are kept of an old result have together."""
+    """Most characters of the three lines of an old result that stay, in total."""
 
 
 class ImageSettings(SettingsSection):

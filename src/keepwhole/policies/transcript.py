@@ -18,7 +18,7 @@ from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.utf8 import count_chars, encode
 from keepwhole.models.media_tokens import RuleName, media_reserve, media_tokens
 from keepwhole.models.profiles import DEFAULT
-from keepwhole.models.tokens import measure
+from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.kinds import Kind, kind_of, target_of
 from keepwhole.policies.uses import ResultUses
 from keepwhole.truncation.cut import ArgumentCut, Source, TextSource
@@ -54,6 +54,7 @@ class Item:
     """One result in a transcript."""
 
     __slots__ = (
+        "_images",
         "_media_chars",
         "arguments",
         "call",
@@ -93,6 +94,7 @@ class Item:
         self.step, self.turn = step, turn
         self.kind: Kind = kind_of(call.tool, call.arguments) if call else "other"
         self._media_chars: int | None = None
+        self._images: RuleName = images
         media = returned.media
         if media is None:
             self.tokens, self.reserve = measure(returned.text)
@@ -127,6 +129,14 @@ class Item:
     def media(self) -> Media | None:
         """The facts of a result that is an image, a document or the like; None for text."""
         return None if self.returned.media is None else self.returned.media.facts
+
+    def tokens_of_words(self, words: str) -> int:
+        """Tokens of words in its place, estimated; where they have to be drawn, of the image that shows them."""
+        only = self.returned.only_image
+        if only is None:
+            return estimate(words)
+        detail = "" if self.returned.media is None else self.returned.media.detail
+        return media_tokens(Media("image/png", len(words), b"", *only.size(words)), self._images, detail)
 
     @property
     def media_type(self) -> str:

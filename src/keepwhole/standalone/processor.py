@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from keepwhole.canonical.utf8 import encode
+from keepwhole.events import log_processed
 from keepwhole.policies.arrival import ArrivalRule, Arriving, show_within
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource, length, whole
@@ -68,6 +69,9 @@ class TruncationProcessor:
         if needs_artifact(len(content), limits) or _too_long_when_quoted(source, limits):
             artifact = artifact.replace(artifact_id=self._storage.create(content, tool_name))
         shown = show_within(limits, arriving._replace(artifact=artifact), self._strategies)
+        if artifact.artifact_id:
+            about = shown.metadata
+            log_processed(artifact.artifact_id, tool_name, artifact.size, about.truncated_size, about.strategy_used)
         return shown.replace(artifact_id=artifact.artifact_id or None)
 
 

@@ -12,7 +12,7 @@ class ToolResultRetentionPolicy:
     """The rule over a context window. It has no state and does no I/O."""
 
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
-        """Return whether a message is shown whole: always, unless it is a tool result of two or more turns ago."""
+        """Return whether a message is shown in full: always, unless it is a tool result of two or more turns ago."""
         return not isinstance(message, ToolResultMessage) or current_turn - message.turn < FULL_TURNS
 
     def truncate(self, full_output: str, trace_id: str) -> str:

@@ -13,9 +13,10 @@ from keepwhole.truncation.present import Artifact
 def truncate(text: str, limit: int = 8_000, *, tool: str = "tool", question: str = "") -> str:
     """Return `text` if it has at most `limit` characters, else the parts that matter, with counts of what is missing.
 
-    `tool` is the name of the tool that returned it: of a shell the end is kept, of a file both ends. `question` says
-    what the text is wanted for: elements, rows, functions or paragraphs that share its rare words are kept first. What
-    the text looks like matters most: JSON stays valid, a table keeps its header, a log its errors, a diff its headers.
+    `tool` is the name of the tool that returned it: of a shell's output the end is kept, of a file both ends.
+    `question` is what the text should answer: elements, rows, functions or paragraphs that share its rare words are
+    kept first. What the text looks like matters most: JSON stays valid, a table keeps its header, a log its errors, a
+    diff its headers.
 
     Nothing is stored. To be able to read back what is left out, use `keepwhole.session(…).keep(…)`.
 

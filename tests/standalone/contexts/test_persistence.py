@@ -246,7 +246,7 @@ class TestLoadContexts:
         path = contexts.save_context("t", {}, 1)
         files.files["/contexts/bad_000000000000.json"] = data
         assert len(contexts.load_contexts(["/contexts/bad_000000000000.json", path])) == 1
-        assert "holds no context" in caplog.text
+        assert "there is no context in it" in caplog.text
 
     def test_it_reads_files_that_spell_their_keys_in_camel_case(
         self, contexts: ContextManager, files: MemoryFileSystem

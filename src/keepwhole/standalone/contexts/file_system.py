@@ -66,7 +66,7 @@ class RealFileSystem:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise OSError(errno.EINVAL, "it is no file", path)
+                raise OSError(errno.EINVAL, "it is not a file", path)
             return file.read()
 
     def remove(self, path: str) -> None:

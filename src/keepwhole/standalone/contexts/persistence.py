@@ -280,7 +280,7 @@ class ContextManager:
         except OSError as error:
             return self._skip(filepath, error.strerror or str(error))
         except (ValueError, RecursionError):
-            return self._skip(filepath, "it holds no context")
+            return self._skip(filepath, "there is no context in it")
 
     def _skip(self, filepath: str, why: str) -> None:
         _log.warning("context %s skipped: %s", ascii(os.path.basename(filepath)), why)
