@@ -26,16 +26,18 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import NamedTuple
 
+from tests.mutants.caught_before import CaughtBefore
 from tests.mutants.closest import closest_files, closest_tests, unrun_lines
+from tests.mutants.collected import CollectedRunner, QuickRunner, function_around
 from tests.mutants.copies import ROOT, copy_of_tree
 from tests.mutants.coverage_map import CoverageMap, make_map
 from tests.mutants.mutate import Mutant, mutants
 from tests.mutants.runner import NO_END, Runner
 
 FOLDER = ROOT / ".mutants"
-BATCHES = ((12, 6.0), (50, 25.0), (200, 60.0))
-"""How many tests are tried at once, and how many seconds they took when the map was made. Most mutants are caught by
-the first few tests; those that seem to survive are worth the time."""
+BATCHES = ((12, 3.0), (50, 12.0), (200, 30.0))
+"""How many tests are tried at once, and how many seconds of a processor they took when the map was made. Most mutants
+are caught by the first few tests; those that seem to survive are worth the time."""
 ADAPTERS = {
     "agent_framework": "agent-framework-current",
     "claude_agent": "claude-agent-current",
@@ -70,18 +72,20 @@ class Drawn(NamedTuple):
 
 
 @cache
-def all_mutants() -> tuple[Drawn, ...]:
-    """Return every mutant of every file of the source."""
-    sources = ((path, path.read_bytes()) for path in sorted((ROOT / "src").rglob("*.py")))
+def all_mutants(only: str = "") -> tuple[Drawn, ...]:
+    """Return every mutant of every file of the source, or of those with a match in their path."""
+    paths = (
+        path for path in sorted((ROOT / "src").rglob("*.py")) if re.search(only, path.relative_to(ROOT).as_posix())
+    )
+    sources = ((path, path.read_bytes()) for path in paths)
     return tuple(Drawn(path, mutant, source) for path, source in sources for mutant in mutants(source))
 
 
 def draw(seed: str, count: int, only: str = "") -> list[Drawn]:
     """Return this many mutants, each of another line, drawn evenly from all lines that can be broken."""
     by_line: dict[tuple[Path, int], list[Drawn]] = {}
-    for one in all_mutants():
-        if re.search(only, one.path.relative_to(ROOT).as_posix()):
-            by_line.setdefault((one.path, one.mutant.line), []).append(one)
+    for one in all_mutants(only):
+        by_line.setdefault((one.path, one.mutant.line), []).append(one)
     chance = random.Random(seed)
     return [chance.choice(by_line[line]) for line in chance.sample(sorted(by_line), min(count, len(by_line)))]
 
@@ -117,7 +121,9 @@ def is_adapter(path: Path) -> bool:
     return path.parent.name == "integrations" and path.stem in ADAPTERS
 
 
-def batches(coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bool]) -> Iterator[Sequence[str]]:
+def batches(
+    coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bool], before: CaughtBefore
+) -> Iterator[Sequence[str]]:
     """Yield the tests that are closest to a mutant, in the order in which they are worth trying.
 
     A test file that is not in the map as it is now is used only if it passes with nothing broken.
@@ -131,7 +137,7 @@ def batches(coverage: CoverageMap | None, one: Drawn, passes: Callable[[str], bo
     changed = sorted(name for name in closest_files(one.path, at_most=14) if coverage.is_changed(name))
     yield from ([name] for name in changed if passes(name))
     tests = closest_tests(coverage, one.path, one.mutant.line)
-    rest = [test for test in tests if not coverage.is_changed(test.partition("::")[0])]
+    rest = before.first(one.path.name, [test for test in tests if not coverage.is_changed(test.partition("::")[0])])
     for at_most, seconds in BATCHES:
         batch: list[str] = []
         for test in rest:
@@ -147,7 +153,7 @@ def caught_by(one: Drawn, tree: Path, runner: Runner, tests: Sequence[str], pati
     """Return the test that fails with the mutant, or what happened instead of an end; None if all pass."""
     place = tree / one.path.relative_to(ROOT)
     write(place, one.mutant.apply(one.source))
-    code, printed = runner.run(tests, patience)
+    code, printed = runner.run(tests, patience, (one.path.relative_to(ROOT).as_posix(), one.mutant.line))
     write(place, one.source)
     if code == NO_END:  # on a busy machine tests may take as long with nothing broken
         return UNENDED if runner.run(tests, patience)[0] != NO_END else UNDECIDED
@@ -175,6 +181,21 @@ def is_decided(coverage: CoverageMap | None, catcher: str | None) -> bool:
     return catcher != UNDECIDED and (coverage is not None or catcher != UNENDED)
 
 
+def runner_for(coverage: CoverageMap | None, tree: Path, plain: Runner, stack: ExitStack) -> Runner:
+    """Return the runner for a copy of the tree: with a map, one that collects the tests of the map once."""
+    if coverage is None:
+        return plain
+    return QuickRunner(stack.enter_context(CollectedRunner(tree, coverage.unchanged_files())), plain)
+
+
+def runs_in_tests_alone(coverage: CoverageMap, one: Drawn) -> bool:
+    """Return whether a line has no effect before a test begins, when modules are imported and tests collected."""
+    line, name = one.mutant.line, one.path.relative_to(ROOT).as_posix()
+    if is_adapter(one.path) or function_around(one.source, line) is None:
+        return False
+    return line not in coverage.lines_between_tests(name)
+
+
 def write(place: Path, content: bytes) -> None:
     """Write a file with a time of its own: Python would use the compiled file of a source of equal time and size."""
     place.write_bytes(content)
@@ -187,21 +208,25 @@ def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> 
     waiting: Queue[Drawn] = Queue()
     for one in drawn:
         waiting.put(one)
+    before = CaughtBefore(FOLDER / "caught.json")
     tried: list[tuple[Drawn, str | None]] = []
 
     def work(tree: Path) -> None:
         with ExitStack() as stack, suppress(Empty):
             start = cache(lambda python: stack.enter_context(Runner(tree, python)))
-            passes = cache(lambda name: start(Path(sys.executable)).run([name], _PATIENCE)[0] == 0)
+            usual = cache(lambda: runner_for(coverage, tree, start(Path(sys.executable)), stack))
+            passes = cache(lambda name: usual().run([name], _PATIENCE)[0] == 0)
             while True:
                 one = waiting.get_nowait()
-                runner = start(interpreter(one.path))
+                is_quick = coverage is not None and runs_in_tests_alone(coverage, one)
+                runner = usual() if is_quick else start(interpreter(one.path))
                 patience = _PATIENCE if coverage else _SHORT_PATIENCE
-                chosen = batches(coverage, one, passes)
+                chosen = batches(coverage, one, passes, before)
                 run = partial(caught_by, one, tree, runner, patience=patience)
                 results = (noticed_by(tests, run, passes) for tests in chosen)
                 catcher = next((result for result in results if result), None)
                 tried.append((one, catcher))
+                before.add(one.path.name, catcher)
                 is_counted = is_decided(coverage, catcher)
                 verdict = "SURVIVED" if not catcher else "caught" if is_counted else "undecided"
                 print(f"{verdict}: {one.words} | {catcher or ''}", flush=True)

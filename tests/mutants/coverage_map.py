@@ -1,39 +1,27 @@
-"""Which test runs which line, and how long it takes: recorded once by running the default suite under coverage.py.
+"""Which test runs which line, and how long it takes: recorded once by running the default suite with marked sources.
 
 The folder of a map has `lines`, a database of the lines that each test ran in each file, `tests.json`, the seconds of
-every test that passed, and `files.json`, a digest of every test file, by which changed ones are known. The map is made
-in a copy of the tree, as mutants are tried in one: a test that fails there for want of `.git` or a browser is not in
-the map, so it cannot be taken for one that noticed.
+a processor that every test took that passed, and `files.json`, a digest of every test file, by which changed ones are
+known. The map is made in a copy of the tree, as mutants are tried in one: a test that fails there for want of `.git` or
+a browser is not in the map, so it cannot be taken for one that noticed.
 """
 
 import hashlib
 import json
-import os
-import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
-from coverage.numbits import numbits_to_nums
+from coverage.numbits import numbits_to_nums, nums_to_numbits
 
 from tests.mutants.copies import MARKS, ROOT, SLOW, copy_of_tree, environment_in
-from tests.mutants.recorder import FOLDER, FORKED
-
-_CONFIGURATION = """[run]
-source = {tree}/src
-data_file = {folder}/part
-parallel = true
-plugins = tests.mutants.recorder
-context = ${{PYTEST_CURRENT_TEST-}}
-disable_warnings = no-data-collected, module-not-imported, module-not-measured, trace-changed, already-imported
-"""
-_RECORDED = """SELECT file.path, context.context, numbits FROM line_bits
-JOIN context ON context.id = context_id JOIN file ON file.id = file_id"""
+from tests.mutants.marks import FOLDER, mark_sources
 
 
 class CoverageMap:
@@ -53,6 +41,15 @@ class CoverageMap:
             if test in self.seconds:
                 found.setdefault(test, set()).update(numbits_to_nums(lines))
         return found
+
+    def unchanged_files(self) -> list[str]:
+        """Return the test files that are as they were recorded."""
+        return sorted(name for name in self._digests if not self.is_changed(name))
+
+    def lines_between_tests(self, path: str) -> set[int]:
+        """Return the lines of a file that ran under no test: when modules were imported and tests collected."""
+        rows = self._database.execute("SELECT lines FROM ran WHERE path = ? AND test = ''", (path,))
+        return {line for (lines,) in rows for line in numbits_to_nums(lines)}
 
     def _is_changed(self, name: str) -> bool:
         """Return whether a test file has been written, changed or deleted since it was recorded."""
@@ -98,39 +95,45 @@ def record(tree: Path, folder: Path, *arguments: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    configuration = folder / "coverage.ini"
-    configuration.write_text(_CONFIGURATION.format(tree=tree, folder=folder), encoding="utf-8")
-    environment = {**environment_in(tree), "COVERAGE_PROCESS_START": str(configuration), FOLDER: str(folder)}
+    mark_sources(tree / "src", folder / "statements.json")
+    environment = {**environment_in(tree), FOLDER: str(folder)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.recorder", "-p", "no:cacheprovider"]
-    # Some tests fail only under coverage.py, which imports much and takes time: the map is without them.
+    # A test that reads the sources may fail with marked ones: the map is without it.
     subprocess.run([*command, *arguments], cwd=tree, env=environment, check=False)
-    _join(tree, folder)
-    tests = json.loads((folder / "tests.json").read_text(encoding="utf-8"))
+    tests = _join(folder)
     digests = {name: _digest(tree / name) for name in sorted({test.partition("::")[0] for test in tests})}
-    (folder / "files.json").write_text(json.dumps(digests), encoding="utf-8")
+    for name, content in (("tests.json", tests), ("files.json", digests)):
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
-def _join(tree: Path, folder: Path) -> None:
-    """Join what the processes recorded, under the names of tests and files."""
+def _join(folder: Path) -> dict[str, float]:
+    """Join what the processes noted; return the seconds of the tests that passed."""
+    statements = json.loads((folder / "statements.json").read_text(encoding="utf-8"))
+    files = [(path, list(its)) for path, its in groupby(enumerate(statements), key=lambda one: one[1][0])]
+
+    @cache
+    def lines(file: int, ran: int) -> bytes:
+        listed = (statement for at, (_, statement) in enumerate(files[file][1]) if ran >> at & 1)
+        return nums_to_numbits([line for _, first, last in listed for line in range(first, last + 1)])
+
+    def rows(test: str, hits: int) -> Iterator[tuple[str, str, bytes]]:
+        for number, (path, its) in enumerate(files):
+            if ran := hits >> its[0][0] & ((1 << len(its)) - 1):
+                yield path, test, lines(number, ran)
+
+    seconds: dict[str, float] = {}
+    between = 0
     with closing(sqlite3.connect(folder / "lines")) as joined, joined:
         joined.execute("CREATE TABLE ran (path TEXT, test TEXT, lines BLOB)")
         joined.execute("CREATE INDEX by_path ON ran (path)")
-        for part in folder.glob("part.*"):
-            with closing(sqlite3.connect(part)) as recorded:
-                try:
-                    rows = recorded.execute(_RECORDED).fetchall()
-                except sqlite3.DatabaseError:  # of a process that was killed while it wrote
-                    continue
-            found = ((os.path.relpath(path, tree), _test(folder, context), lines) for path, context, lines in rows)
-            joined.executemany("INSERT INTO ran VALUES (?, ?, ?)", (row for row in found if row[1]))
-    for part in (*folder.glob("part.*"), *folder.glob(f"{FORKED}*")):
+        for part in sorted(folder.glob("part-*")):
+            for noted in map(json.loads, part.read_text(encoding="utf-8").splitlines()):
+                if not noted["test"]:
+                    between |= int(noted["hits"], 16)
+                elif noted["passed"]:
+                    seconds[noted["test"]] = noted["seconds"]
+                    joined.executemany("INSERT INTO ran VALUES (?, ?, ?)", rows(noted["test"], int(noted["hits"], 16)))
+        joined.executemany("INSERT INTO ran VALUES (?, ?, ?)", rows("", between))
+    for part in (*folder.glob("part-*"), *folder.glob("hits-*")):
         part.unlink()
-
-
-def _test(folder: Path, context: str) -> str:
-    """Return the test for which a process recorded, which wrote down its name if it was forked."""
-    first, _, last = context.rpartition("|")
-    if last.startswith(FORKED):
-        named = folder / last
-        context = named.read_text(encoding="utf-8") if named.exists() else first
-    return re.sub(r" \((?:setup|call|teardown)\)$", "", context)
+    return seconds

@@ -42,8 +42,8 @@ _WAITS = 8
 class Runner:
     """Runs tests in a copy of the tree."""
 
-    def __init__(self, tree: Path, python: Path) -> None:
-        command = [str(python), "-m", "tests.mutants.runner"]
+    def __init__(self, tree: Path, python: Path, *module: str) -> None:
+        command = [str(python), "-m", *(module or ("tests.mutants.runner",))]
         self._process = subprocess.Popen(
             command, cwd=tree, env=environment_in(tree), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -54,11 +54,14 @@ class Runner:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
-    def run(self, tests: Sequence[str], patience: float) -> tuple[int, str]:
-        """Run tests up to the first that fails; return pytest's exit code and what it printed."""
+    def run(self, tests: Sequence[str], patience: float, place: tuple[str, int] = ("", 0)) -> tuple[int, str]:
+        """Run tests up to the first that fails; return pytest's exit code and what it printed.
+
+        `place` is the file and line that is changed, for a runner that has imported the file before.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps([tests, patience]), file=self._process.stdin, flush=True)
+        print(json.dumps([tests, patience, place]), file=self._process.stdin, flush=True)
         code, printed = json.loads(self._process.stdout.readline())
         return code, printed
 
@@ -69,7 +72,7 @@ def _serve() -> None:
             import_module(name)
     gc.freeze()
     for line in sys.stdin:
-        tests, patience = json.loads(line)
+        tests, patience, _ = json.loads(line)
         with tempfile.TemporaryFile("w+") as output:
             if (child := os.fork()) == 0:
                 sys.exit(_run(tests, output.fileno()))
@@ -78,12 +81,17 @@ def _serve() -> None:
             print(json.dumps([code, output.read()]), flush=True)
 
 
-def _run(tests: Sequence[str], output: int) -> int:
+def limit_run(output: int) -> None:
+    """Let a process that runs tests print to a file, and take no more than its share of memory."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))  # a mutant may never stop collecting
     with open(os.devnull) as nothing:
         for at, file in enumerate((nothing.fileno(), output, output)):
             os.dup2(file, at)
+
+
+def _run(tests: Sequence[str], output: int) -> int:
+    limit_run(output)
     import pytest
 
     # Plugins of what is imported already cannot have their assertions rewritten, nor need they.

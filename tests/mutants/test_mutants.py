@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -25,7 +26,9 @@ from tests.mutants.__main__ import (
     equivalents,
     noticed_by,
 )
+from tests.mutants.caught_before import CaughtBefore
 from tests.mutants.closest import closest_files, closest_tests, unrun_lines
+from tests.mutants.collected import CollectedRunner, QuickRunner, function_around
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, merge, record
 from tests.mutants.mutate import Mutant, mutants
@@ -95,8 +98,8 @@ def test_a_number_that_stands_for_nothing_stays_as_it_is() -> None:
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
-    first = draw("a", 30)
-    assert draw("a", 30) == first != draw("b", 30)
+    first = draw("a", 30, "/store/")
+    assert draw("a", 30, "/store/") == first != draw("b", 30, "/store/")
     assert len({(one.path, one.mutant.line) for one in first}) == 30
     assert {one.path.name for one in draw("a", 30, "store/.*reader")} == {"reader.py"}
 
@@ -111,7 +114,7 @@ def test_a_modules_own_tests_come_first() -> None:
 def test_every_equivalent_mutant_has_a_reason_and_still_exists() -> None:
     known = equivalents()
     paths = {ROOT / words.split(" | ")[0] for words in known}
-    now = {one.words for one in all_mutants() if one.path in paths}
+    now = {one.words for path in paths for one in all_mutants(f"^{re.escape(path.relative_to(ROOT).as_posix())}$")}
     assert not [words for words, reason in known.items() if len(reason) <= 10]
     assert not known.keys() - now, "gone, delete the rows"
 
@@ -267,13 +270,82 @@ def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path
     assert (tmp_path / "src" / "small.py").read_bytes() == source
 
 
+ONCE = """
+import gc
+import pytest
+from small import double, is_large
+
+IS_LARGE = is_large(4)
+
+class Table:
+    def row(self, number):
+        return [number + part for part in (1, 2)]
+
+def test_double():
+    assert double(2) == 4
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_large(number):
+    assert is_large(number)
+
+gc.freeze()
+"""
+
+
+def test_where_tests_are_collected_once_a_mutant_takes_the_place_of_the_function_it_is_in(tmp_path: Path) -> None:
+    _write_small(tmp_path)
+    (tmp_path / "small_tests" / "test_small.py").write_text(ONCE)
+    os.symlink(ROOT / "tests", tmp_path / "tests")  # for the runner
+    source, file = SMALL.encode(), "small_tests/test_small.py"
+
+    def broken(text: str, other: str) -> Drawn:
+        at = source.index(text.encode())
+        mutant = Mutant(source[:at].count(b"\n") + 1, at, at + len(text), other)
+        return Drawn(ROOT / "src" / "small.py", mutant, source)
+
+    with CollectedRunner(tmp_path, [file]) as collected, Runner(tmp_path, Path(sys.executable)) as plain:
+        quick, several = QuickRunner(collected, plain), [f"{file}::test_double", f"{file}::test_large[5]"]
+        for one, catcher in (
+            (broken("> LIMIT", "< LIMIT"), several[1]),
+            (broken("number * by", "number // by"), several[0]),
+            (broken("number * by", "by * number"), None),
+            (broken("LIMIT = 3", "LIMIT = 9"), several[1]),
+            (broken("by=2", "by=3"), several[0]),
+        ):
+            assert caught_by(one, tmp_path, quick, several, patience=60) == catcher
+        assert collected.run([f"{file}::test_that_is_nowhere"], 60)[0] == 5
+        alone = [
+            caught_by(one, tmp_path, collected, several, patience=60)
+            for one in (broken("> LIMIT", "< LIMIT"), broken("LIMIT = 3", "LIMIT = 9"))
+        ]
+        assert alone == [several[1], "not possible"]
+    assert (tmp_path / "src" / "small.py").read_bytes() == source
+
+
+def test_the_outermost_function_around_a_line_is_found_where_the_line_is_in_its_body() -> None:
+    source = b"class A:\n    @cache\n    def b(self, c=1):\n        def d():\n            return 1\n        return d\n"
+    assert [function_around(source, line) for line in range(1, 7)] == [None, None, None, *[("A.b", 2)] * 3]
+
+
+def test_what_caught_others_of_a_file_comes_first(tmp_path: Path) -> None:
+    before = CaughtBefore(tmp_path / "caught.json")
+    for name, test in (("a.py", "f::x"), ("a.py", "f::y"), ("a.py", "f::y"), ("b.py", "f::z"), ("a.py", UNENDED)):
+        before.add(name, test)
+    assert CaughtBefore(tmp_path / "caught.json").first("a.py", ["f::w", "f::x", "f::y", "f::z"]) == [
+        "f::y",
+        "f::x",
+        "f::w",
+        "f::z",
+    ]
+
+
 class Busy(Runner):
     """Runs nothing; each run ends with the next of these codes."""
 
     def __init__(self, *codes: int) -> None:
         self.codes = list(codes)
 
-    def run(self, tests: Sequence[str], patience: float) -> tuple[int, str]:
+    def run(self, tests: Sequence[str], patience: float, place: tuple[str, int] = ("", 0)) -> tuple[int, str]:
         return self.codes.pop(0), ""
 
 
