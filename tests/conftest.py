@@ -3,8 +3,10 @@
 Every test runs with the defaults that users have. A test that needs another setting names it itself.
 """
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,28 @@ settings.load_profile("ci" if os.environ.get("CI") == "true" else "keepwhole")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a shell, whose children would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for garbage neither while tests are collected nor, later, in what was collected."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """Take back the handlers that a command has set in this process: the next test's children would have them."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,14 @@
 """What the default run tries some of, and the long run all of."""
 
-from collections.abc import Iterable
-from typing import Any
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import pytest
+
+IS_LONG = int(os.environ.get("EXAMPLES", "30")) >= 1_000
+"""Whether this is the long run of tests that try few examples by default."""
+T = TypeVar("T")
 
 
 def one_in(step: int, combinations: Iterable[tuple[Any, ...]]) -> list[Any]:
@@ -15,3 +20,8 @@ def one_in(step: int, combinations: Iterable[tuple[Any, ...]]) -> list[Any]:
         pytest.param(*values, marks=() if number % step == 0 else pytest.mark.torture)
         for number, values in enumerate(combinations)
     ]
+
+
+def some_of(step: int, values: Sequence[T]) -> Sequence[T]:
+    """One of `step` values by default, the last one among them; all of them in the long run."""
+    return values if IS_LONG else values[(len(values) - 1) % step :: step]

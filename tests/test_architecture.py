@@ -111,10 +111,10 @@ UNDOCUMENTED_NAMES = """
     Added AnswerFacts Appended Arriving Auto AutoSettings BilledRequest Capped Carried Changes
     ChecksBlobs Children ChosenUnits ClearToolUses CollectsOrphans Draft EarlierRequest HalfWatermark
     HasResultFiles Imported Inserted InvalidCut JsonCut LoggedAnswer
-    ManifestPieces Masked Match NotXml Numbered Passages Place Pruned RecordedSummary ReferenceIndex
-    RequestPart ResultPointer Retention RetentionSettings Rolling RollingContext Row SessionInfo SharesSecrets
-    ShowsArrivals Source StoredBody StrategyOptions SummaryDraft Tags Terms TextSource ToolOverride TreeCut
-    Truncation TruncationMetadata TruncationResult Watchable WholePart XmlCut
+    ManifestPieces Masked Match NotXml Numbered Passages Pruned RecordedSummary ReferenceIndex
+    RequestPart ResultPointer Retention RetentionSettings Rolling Row SessionInfo SharesSecrets
+    ShowsArrivals StoredBody StrategyOptions SummaryDraft Tags Terms TextSource ToolOverride TreeCut
+    Truncation Watchable WholePart XmlCut
     """
 UNDOCUMENTED = frozenset(UNDOCUMENTED_NAMES.split())
 

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from keepwhole import Session, preferences, trust
-from keepwhole.config import RECORD, all_settings, find_file, find_home, flattened, load
-from keepwhole.errors import ConfigError
+from keepwhole.config import RECORD, all_settings, find_file, find_home, flattened, load, unknown_variables
+from keepwhole.errors import ConfigError, UsageError
 from keepwhole.policies.settings import LEAN
 from keepwhole.preferences import Preferences
 from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.version import VERSION
 
 EXAMPLE = """
 retrieval_limit: 16000
@@ -49,6 +51,9 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     settings = load(environ={}, folder=str(tmp_path))
     assert (settings.retrieval_limit, settings.inline_body, settings.session_quota) == (32_000, 32_768, 5_368_709_120)
     assert settings.truncation == TruncationConfiguration()
+    assert (settings.policy, settings.mode, settings.preset) == ("auto", "on", "careful")
+    assert (settings.thresholds.warn, settings.thresholds.compact, settings.thresholds.hard) == (0.75, 0.9, 0.95)
+    assert settings.auto.near_repeats is False
     assert dict(settings.sources) == {}
 
 
@@ -195,7 +200,7 @@ def test_an_unknown_key_is_refused_by_its_full_name_with_a_suggestion(
 
 
 def test_a_key_like_no_other_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"`zzz`\. Known: `store`, .*`tools`, .*\."):
+    with pytest.raises(ConfigError, match=r"`zzz` in Keepwhole .*\. Known: `store`, .*`tools`, .*\."):
         load(written(tmp_path, "zzz: 1"), environ={})
 
 
@@ -264,7 +269,7 @@ def test_a_wrong_value_is_refused_with_an_error_of_ours(tmp_path: Path, text: st
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "keepwhole.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
         load(str(tmp_path / "keepwhole.yaml"), environ={})
 
 
@@ -319,7 +324,11 @@ def test_a_wrong_variable_is_refused(tmp_path: Path, variable: str, value: str) 
             "`{file}`: `thresholds` must rise: `warn` 0.95, `compact` 0.9, `hard` 0.95. "
             "Set them in this order, for example 0.75, 0.9, 0.95.",
         ),
-        ("just text", {}, "`{file}`: `keepwhole.yaml` must hold keys and values, not str."),
+        (
+            "just text",
+            {},
+            "`{file}`: The file needs a line `KEY: VALUE` for each setting. See `keepwhole config show`.",
+        ),
     ],
 )
 def test_an_error_names_the_file_or_the_variable_and_the_key_and_says_what_to_give(
@@ -402,6 +411,17 @@ def test_a_file_reads_on_and_off_as_words(tmp_path: Path) -> None:
     assert load(written(tmp_path, "mode: on"), environ={}).mode == "on"
 
 
+def test_every_setting_is_documented_with_its_variable() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    documented = {row[0].strip("`").removesuffix(".<tool>"): row for row in rows}
+    for setting in all_settings():
+        _, _, variable, meaning = documented[setting.key]
+        assert variable == (f"`{setting.variable}`" if setting.variable else ""), setting.key
+        assert len(meaning.split()) > 3, setting.key
+
+
 def test_every_key_is_named_once_and_every_variable_too() -> None:
     keys = [setting.key for setting in all_settings()]
     variables = [setting.variable for setting in all_settings() if setting.variable]
@@ -425,3 +445,32 @@ def test_without_a_file_no_library_is_imported(tmp_path: Path) -> None:
     )
     heavy = {"yaml", "msgspec", "difflib", "dataclasses", "keepwhole.policies.catalog", "keepwhole.models.profiles"}
     assert not heavy & set(done.stdout.split())
+
+
+def test_a_file_of_a_newer_version_is_refused_with_the_version_that_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "keepwhole.yaml"
+    file.write_text("policy: auto\nwarp_drive: 9\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"`warp_drive` in Keepwhole {re.escape(VERSION)}; a newer one may have it"):
+        load(str(file))
+    file.write_text("polcy: auto\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"There is no setting `polcy`\. Did you mean `policy`"):
+        load(str(file))
+
+
+@pytest.mark.parametrize("place", ["mysql://x/y", "gs://bucket", "postgresql://x/y"])
+def test_an_address_never_becomes_the_name_of_a_folder(place: str) -> None:
+    with pytest.raises(UsageError, match=r"No store is known|not a folder"):
+        load(environ={"KEEPWHOLE_HOME": place})
+    if not place.startswith("postgresql"):
+        with pytest.raises(UsageError, match="No store is known"):
+            Session("s", store=place)
+
+
+def test_a_variable_of_a_map_is_answered_with_the_place_where_it_can_be_set() -> None:
+    (words,) = unknown_variables({"KEEPWHOLE_AUTO_KEEP": "x"})
+    assert words == "`KEEPWHOLE_AUTO_KEEP` is ignored: a variable cannot give `auto.keep`. Set it in a settings file."
+
+
+def test_a_key_that_aliases_repeat_is_not_given_twice(tmp_path: Path) -> None:
+    laughs = "models:\n  a: &a {window: 5}\n" + "".join(f"  b{n}: *a\n" for n in range(9))
+    assert len(load(written(tmp_path, laughs), environ={}).models) == 10

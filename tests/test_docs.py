@@ -21,6 +21,7 @@ from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.policies.settings import LEAN, AutoSettings
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
+from tests.strangers.test_pages import ALONE
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -85,7 +86,8 @@ def test_every_python_block_runs(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", with_blocks("console"))
+# Those of README and of the goals run in the test that follows these pages from top to bottom.
+@pytest.mark.parametrize("page", [page for page in with_blocks("console") if page.id not in ALONE])
 def test_every_command_in_a_console_block_succeeds(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {**os.environ, "KEEPWHOLE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": path}
@@ -137,6 +139,14 @@ def test_every_command_strategy_setting_and_error_is_documented() -> None:
     names |= {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
     missing = {name for name in names if f"`{name}`" not in words and f".{name}`" not in words}
     assert not missing
+
+
+def test_no_page_has_a_place_that_was_to_be_filled_in() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").rglob("*.md")]
+    left = [
+        (page.name, *found) for page in pages if (found := re.findall(r"@@\w+@@|\bTODO\b|\bTBD\b", page.read_text()))
+    ]
+    assert left == []
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
@@ -201,7 +211,7 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
             f"`artifact_threshold` ({cuts.artifact_threshold:,})",
             f"`preview_limit` ({cuts.preview_limit:,})",
             f"{cuts.head_ratio * 100:.0f} to {100 - cuts.head_ratio * 100:.0f}",
-            f"whole up to {auto.outsized:,} characters",
+            f"shown in full up to {auto.outsized:,} characters",
             f"at least {auto.arrival_least['shell']:,}, and more where it has many different names",
         ],
         "auto.md": [
@@ -210,7 +220,7 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
             f"{auto.horizon} of the turns it has had",
             f"evidence worth {LEAN.worth:,}",
             f"free fewer than {auto.clear_at_least:,}",
-            f"shown whole up to {auto.outsized:,} characters",
+            f"shown in full up to {auto.outsized:,} characters",
             f"together are held to {auto.step_cap:,}",
             f"results under {auto.min_tokens} tokens",
             f"below {auto.start:,} tokens",
@@ -223,6 +233,14 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
         text = " ".join((ROOT / "docs/concepts" / page).read_text(encoding="utf-8").split())
         for phrase in phrases:
             assert phrase in text, f"{page} does not say: {phrase}"
+
+
+def test_the_life_of_a_result_under_retention_is_documented() -> None:
+    said = " ".join((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split())
+    assert "under `retention` whole for two turns, then three lines and `get_task_trace`" in said
+    page = " ".join((ROOT / "docs/howto/retention.md").read_text(encoding="utf-8").split())
+    assert "shown in full in the turn that made it and in the next" in page
+    assert "first three lines and the call that reads it back" in page
 
 
 @pytest.mark.parametrize("section", ["Tool Result Retention Policy", "Rolling context"])

@@ -36,6 +36,12 @@ def test_a_row_without_a_test_is_found(line: str, monkeypatch: pytest.MonkeyPatc
         trace.pages()
 
 
+def test_a_name_in_a_table_is_of_one_test() -> None:
+    """A page would name all of them, also those that show something else."""
+    names = {name for table in trace.tables() for row in table.rows for name, _ in trace.showing_tests(row)}
+    assert {name: trace.tests()[name] for name in names if len(trace.tests()[name]) > 1} == {}
+
+
 def test_every_reason_is_one_sentence() -> None:
     reasons = [row.reason for table in trace.tables() for row in table.rows if row.reason]
     assert [reason for reason in reasons if ". " in reason or len(reason) > 200] == []

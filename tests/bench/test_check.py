@@ -9,7 +9,7 @@ import pytest
 import bench.__main__ as cli
 from bench.floors import Floor
 from bench.support import committed
-from bench.support.committed import FIGURES, committed_ratios, compare
+from bench.support.committed import FIGURES, committed_ratios, compare, rewritten
 from bench.support.row import Row, markdown_table, row_with_floor, row_without_floor
 from bench.support.setup import Setup
 
@@ -64,6 +64,15 @@ def test_the_committed_page_has_ratios() -> None:
     assert all(ratio.least <= ratio.greatest for ratio in found.values())
 
 
+def test_rows_are_written_where_they_were_and_new_ones_behind_the_one_before() -> None:
+    first, second, *_ = rows(2, 4)
+    page = f"# Figures\n\n{markdown_table([first, second])}\n\nthe end\n"
+    slower = rows(3, 4)[0]
+    new, failed = Row("new", "1 ms"), Row(KEEP, "failed: ValueError: no", met=False)
+    written = rewritten(page, [slower, new, failed])
+    assert written == f"# Figures\n\n{markdown_table([slower, new, second])}\n\nthe end\n"
+
+
 @pytest.mark.parametrize(("cut", "code"), [(2, 0), (3, 1)])
 def test_the_command_fails_where_a_ratio_is_worse(
     cut: float, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -81,4 +90,10 @@ def test_the_command_fails_where_a_ratio_is_worse(
     monkeypatch.setattr(cli, "_isolate", os.chdir)
     monkeypatch.setattr(sys, "argv", ["bench", "made-up", "--check", "--folder", str(tmp_path)])
     assert cli.main() == code
+    with open(page, encoding="utf-8") as file:
+        assert file.read() == markdown_table(rows(2, 4))
+    monkeypatch.setattr(sys, "argv", ["bench", "made-up", "--write", "--folder", str(tmp_path)])
+    assert cli.main() == 0
+    with open(page, encoding="utf-8") as file:
+        assert file.read() == markdown_table(rows(cut, 4))
     assert f"2 ratios compared with {page}: {code} are worse." in capsys.readouterr().out

@@ -19,14 +19,18 @@ _SETTINGS = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy"
 _WORDS = ["-m", "gemini-2.5-pro", "--approval-mode", "yolo", "--output-format", "json", "-p", "look around"]
 
 
-def run(home: Path, log: list[Any], *before: str) -> tuple[str, str]:
-    """What the client printed at its end, and on its error stream."""
+def start(home: Path, port: int) -> Start:
+    """The client in a home with its settings, at a provider on this port."""
     (home / ".gemini").mkdir(parents=True)
     (home / ".gemini/settings.json").write_text(json.dumps(_SETTINGS))
+    address = {"GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}", "GEMINI_API_KEY": "fake"}
+    return Start(["gemini", *_WORDS], {**ENVIRON, **address, "GEMINI_CLI_TRUST_WORKSPACE": "true"})
+
+
+def run(home: Path, log: list[Any], *before: str) -> tuple[str, str]:
+    """What the client printed at its end, and on its error stream."""
     with upstream(SCRIPT, log) as port:
-        address = {"GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}", "GEMINI_API_KEY": "fake"}
-        environ = {**ENVIRON, **address, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-        done = Start(["gemini", *_WORDS], environ).run(home, before)
+        done = start(home, port).run(home, before)
     return done.stdout, done.stderr
 
 

@@ -181,7 +181,7 @@ class Page:
 def page(folder: str) -> Iterator[Page]:
     """The page, which looks at everything however busy the machine is."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(services, "_SEARCH_SECONDS", _PATIENCE))
+        stack.enter_context(patch.object(services, "_INDEXING", _PATIENCE))
         stack.enter_context(patch.object(sessions, "_BUDGET", _PATIENCE))
         opened = Page(folder)
         stack.callback(opened.close)

@@ -107,7 +107,13 @@ def _read(said: _Printed, run: CommandLine) -> None:
         ("config", "check"),
     ):
         said.both(*words)
-    for artifact in (cut[0]["artifact_id"], cut[-1]["artifact_id"], cut[-1]["trace_id"], steps[0]["id"], "art_1_none"):
+    for artifact in (
+        cut[0]["artifact_id"],
+        cut[-1]["artifact_id"],
+        cut[-1]["trace_id"],
+        steps[0]["trace_id"],
+        "art_1_none",
+    ):
         said.both("show", artifact)
         for part in ((), ("--lines", "3-9"), ("--chars", "10-60"), ("--lines", "9-3"), ("--raw",)):
             said("artifacts", "show", artifact, *part)

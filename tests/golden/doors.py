@@ -350,7 +350,7 @@ def begin(desk: Any, path: str, headers: Mapping[str, str], body: bytes) -> Any:
 
 
 def settle(exchange: Any) -> bool:
-    """Put on record what was sent whole; whether there was something."""
+    """Put on record what was sent in full; whether there was something."""
     if not exchange.is_unsettled:
         return False
     exchange.settle()

@@ -163,7 +163,7 @@ def repeats(out: Recorder) -> None:
 
 
 def undone(out: Recorder) -> None:
-    """Results that are shown whole again, and pinned ones."""
+    """Results that are shown in full again, and pinned ones."""
     for dialect, given in _pairs():
         work = Work(out, f"life/undo-{dialect}-{given}", given)
         talk = Talk(dialect)

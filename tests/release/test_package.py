@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 from email.message import Message
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,6 +141,26 @@ def test_a_release_without_an_address_or_under_another_tag_is_refused(monkeypatc
 
 def test_version_and_copied_parts_agree_in_this_tree() -> None:
     assert check.run([check.check_versions, check.check_vendored]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"description": "x" * 101}, "description"),
+        ({"name": "keepwhole"}, "name"),
+        ({"version": "latest"}, "version"),
+        ({"packages": [{"identifier": "keepwhole", "version": "0.0.1"}]}, "version of keepwhole"),
+        ({"packages": [{"version": "", "runtimeArguments": [{"type": "named", "name": "with"}]}]}, "argument"),
+        ({"packages": [{"version": "", "runtimeArguments": []}]}, "runtimeHint"),
+    ],
+)
+def test_a_server_json_that_the_registry_refuses_is_refused_before(change: dict[str, Any], named: str) -> None:
+    server = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    assert server["name"] in check.check_server(server)
+    for package in change.get("packages", ()):
+        package.update(identifier="keepwhole", version=package["version"] or server["version"])
+    with pytest.raises(check.Wrong, match=named):
+        check.check_server(server | change)
 
 
 def test_make_clean_leaves_only_what_is_in_the_repository(tmp_path: Path) -> None:

@@ -44,6 +44,24 @@ def test_a_workflow_may_only_read_unless_a_job_says_otherwise(path: Path) -> Non
         assert "${{ github.event" not in step.get("run", ""), "text of strangers must not become a command"
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_what_others_made_is_pinned_by_its_digest(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert [
+        action for action in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
+    ] == []
+    for step in steps(path):
+        if re.search(r"\b(curl|wget|gh release download)\b", step.get("run", "")):
+            assert "sha256sum --check --strict" in step["run"]
+            assert re.fullmatch(r"[0-9a-f]{64}", step["env"]["SHA256"])
+
+
+def test_workflows_agree_on_the_version_of_an_action() -> None:
+    pins = {action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))}
+    assert len({pin.partition("@")[0] for pin in pins}) == len(pins) >= 7
+
+
 def test_every_python_of_the_metadata_is_tested_on_linux_and_macos() -> None:
     matrix = jobs(ROOT / ".github/workflows/test.yml")["test"]["strategy"]["matrix"]
     named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -66,7 +84,11 @@ def test_only_the_release_may_prove_who_it_is_and_it_holds_no_password() -> None
     publish = jobs(ROOT / ".github/workflows/release.yml")["publish"]
     assert publish["permissions"]["id-token"] == publish["permissions"]["attestations"] == "write"
     assert publish["needs"] == "build"
-    assert any("attest-build-provenance" in step.get("uses", "") for step in publish["steps"])
+    attested = [step["with"] for step in publish["steps"] if step.get("uses", "").startswith("actions/attest@")]
+    assert attested == [
+        {"subject-path": "dist/*.whl\ndist/*.tar.gz\n"},
+        {"subject-path": "dist/*.whl", "sbom-path": "dist/sbom.cdx.json"},
+    ]
     for path in WORKFLOWS:
         if path.name != "release.yml":
             assert "id-token" not in path.read_text(encoding="utf-8")

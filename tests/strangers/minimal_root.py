@@ -2,6 +2,7 @@
 
     python -m tests.strangers.minimal_root                 the oldest and the newest Python, README and goal pages
     python -m tests.strangers.minimal_root forky --whole   the newest alone, with `make test` as the README prints it
+    python -m tests.strangers.minimal_root --release       no pages: `make release-check`, as a maintainer with git
 
 The visitor is a new user without rights, in a home and a clone with odd names, on a machine without a compiler, git or
 a network: what pip needs is downloaded before, as wheels. Needs root, debootstrap and a Debian mirror.
@@ -10,6 +11,7 @@ a network: what pip needs is downloaded before, as wheels. Needs root, debootstr
 import argparse
 import io
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -24,7 +26,9 @@ ROOTS = ROOT / ".strangers"
 SUITES = {"bookworm": "3.11", "forky": "3.14"}
 """Debian suites with the oldest and the newest Python that the package names."""
 PACKAGES = ("python3", "python3-venv", "make", "postgresql", "openssl")
-MIRROR = "http://deb.debian.org/debian"
+OF_MAINTAINERS = ("git",)
+"""What is installed beside that for a release."""
+REQUIREMENTS = ("uv", "run", "dev", "site")
 GOALS = ("truncation", "own-loop", "claude-code", "what-did-it-see", "langgraph-postgres")
 """The last one changes the visitor's settings, so it is the last."""
 PAGES = ("README.md", *(f"docs/goals/{name}.md" for name in GOALS))
@@ -38,15 +42,26 @@ _TEST = "make quick"
 PASSWORD = "of a visit"
 
 
-def made(suite: str) -> Path:
-    """The folder with a system, which is made on first use."""
-    root = ROOTS / suite
+def mirror() -> str:
+    """The mirror of Debian that this machine installs its own packages from; on other systems, debootstrap's own."""
+    asked = ("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian")
+    found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
+    program = Path(shutil.which("debootstrap") or "").read_text(encoding="utf-8")
+    found += re.findall(r'^DEF_MIRROR="(http\S+/debian)"', program, re.M)
+    if not found:
+        raise SystemExit("No mirror of Debian is known here. On Debian, run `apt-get update`, then this again.")
+    return found[0]
+
+
+def made(suite: str, *more: str) -> Path:
+    """The folder with a system, which is made on first use; one with more packages is another system."""
+    root = ROOTS / "-".join([suite, *more])
     if not (root / "made").exists():
         print(f"Making {root.relative_to(ROOT)}, about two minutes …", flush=True)
         scripts = Path("/usr/share/debootstrap/scripts")
         script = [scripts / "sid"] if not (scripts / suite).exists() else []
-        packages = f"--include={','.join(PACKAGES)}"
-        run("debootstrap", "--variant=minbase", packages, suite, root, MIRROR, *script)
+        packages = f"--include={','.join(PACKAGES + more)}"
+        run("debootstrap", "--variant=minbase", packages, suite, root, mirror(), *script)
         (root / "made").touch()
     return root
 
@@ -58,9 +73,9 @@ def run(*words: object, **options: object) -> None:
         raise SystemExit(f"{' '.join(str(word) for word in words)}\n{done.stdout[-3_000:]}{done.stderr[-3_000:]}")
 
 
-def check_minimal(root: Path) -> None:
+def check_minimal(root: Path, *more: str) -> None:
     """What a stranger may not have is not there."""
-    for name in ("cc", "gcc", "git", "curl", "node"):
+    for name in {"cc", "gcc", "git", "curl", "node"} - set(more):
         assert not (root / "usr/bin" / name).exists(), f"{name} is in {root}"
 
 
@@ -72,6 +87,13 @@ def put_clone(root: Path) -> None:
     archive = subprocess.check_output(["git", "archive", changed.strip() or "HEAD"], cwd=ROOT)
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(root / CLONE, filter="data")
+
+
+def put_repository(root: Path) -> None:
+    """Put a clone of the repository at its newest commit into a folder of the maintainer, as `put_clone` does files."""
+    shutil.rmtree(root / HOME, ignore_errors=True)
+    (root / HOME).mkdir(parents=True)
+    run("git", "clone", "--quiet", "--no-hardlinks", ROOT, root / CLONE)
 
 
 def download(root: Path) -> None:
@@ -89,7 +111,7 @@ def download(root: Path) -> None:
     for wanted in (
         ["hatchling", "editables", ".[proxy,sdk]"],
         [".[langchain,postgres]"],
-        *(["-r", f"requirements/{name}.txt"] for name in ("uv", "run", "dev")),
+        *(["-r", f"requirements/{name}.txt"] for name in REQUIREMENTS),
     ):
         run(*pip, *wanted)
 
@@ -148,6 +170,16 @@ def visit(suite: str, test: str) -> int:
     return enter(root, "sh", "-c", f'cd "$0" && {followed}', f"/{CLONE}", *PAGES)
 
 
+def release(suite: str) -> int:
+    """Run `make release-check` in one system; return its exit code."""
+    root = made(suite, *OF_MAINTAINERS)
+    check_minimal(root, *OF_MAINTAINERS)
+    put_repository(root)
+    download(root)
+    put_server(root)
+    return enter(root, "sh", "-c", 'cd "$0" && python3 -V && exec make release-check', f"/{CLONE}")
+
+
 def put_server(root: Path) -> None:
     """Put what starts the server `db.example` of the page on teams: TLS and passwords, and two roles."""
     made_by = shutil.copyfile(Path(__file__).parent / "start_server.sh", root / "start_server")
@@ -163,11 +195,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of Debian: {', '.join(SUITES)}")
     parser.add_argument("--whole", action="store_true", help="`make test` as printed, not `make quick` in its place")
+    parser.add_argument("--release", action="store_true", help="`make release-check`, and no pages")
     args = parser.parse_args()
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         print("This needs root and debootstrap: `apt-get install debootstrap`.", file=sys.stderr)
         return 2
-    return max([visit(suite, "make test" if args.whole else _TEST) for suite in args.suites or SUITES])
+    suites: list[str] = args.suites or list(SUITES)
+    if args.release:
+        return max([release(suite) for suite in suites])
+    return max([visit(suite, "make test" if args.whole else _TEST) for suite in suites])
 
 
 if __name__ == "__main__":

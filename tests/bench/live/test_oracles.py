@@ -153,6 +153,22 @@ def test_bills_are_those_of_the_provider_with_its_cache(bench: Bench) -> None:
     assert long["clear"]["dollars"] > long["direct"]["dollars"], "clearing at every step breaks the prefix"
 
 
+@pytest.mark.parametrize(("tokens", "is_over"), [("words", False), ("bytes", True)])
+@pytest.mark.torture
+def test_what_a_run_costs_too_much_comes_from_how_the_script_counts_prose(tokens: str, is_over: bool) -> None:
+    """What it counts by bytes is 39 % more than the vocabulary of OpenAI has for these texts."""
+    dialect, model, task = "openai_responses", MODELS["openai_responses"], "early_rule-2-16k"
+    with (
+        serve_oracle("plan", dialect, model, tokens=tokens) as provider,
+        serve_meter(Provider(provider.url, dialect, prices_of(model), "k", pause=0), Budget(50)) as meter,
+        open_arm("keepwhole:lean", meter.url, dialect, "16k") as lean,
+        open_arm("direct", meter.url, dialect, "16k") as direct,
+    ):
+        cost = make_run(Due(task, "direct", 0), model, direct, meter)["dollars"]
+        costs = [make_run(Due(task, "lean", number), model, lean, meter)["dollars"] for number in range(12)]
+    assert any(one > max(1.05 * cost, cost + 0.01) for one in costs) == is_over
+
+
 @pytest.mark.torture
 def test_keepwhole_keeps_its_promise_of_cost_at_64k_too(bench: Bench) -> None:
     others = ("keepwhole", "keepwhole:lean")

@@ -1,10 +1,15 @@
 """The tasks of the live proof: the same for the same seed, as long as they say, solvable, and not by guessing."""
 
+import random
+
 import pytest
 
+from bench.live import texts
 from bench.live.families import FAMILIES, SEEDS, make_task, task_ids
 from bench.live.picture import read_comment
 from bench.live.task import CHARS_PER_TOKEN, LENGTHS, Returned, Task
+from keepwhole.models.tokens import estimate
+from tests.upstream.prompt import tokens_of, words_of
 
 
 def follow_plan(task: Task) -> tuple[dict[str, str], list[Returned]]:
@@ -69,3 +74,28 @@ def test_the_rule_of_the_third_result_decides_after_step_forty() -> None:
     assert task.facts["depot"].step == 2
     assert task.plan[39].tool == "get_order"
     assert "{depot}" in task.plan[40].arguments["depot"]
+
+
+VOCABULARY = {"prose": 4_370, "log": 7_335, "source": 6_372}
+"""Tokens of 20,000 characters of each by the vocabulary of OpenAI; `test_the_counts_of_the_vocabulary_are_exact`."""
+
+
+def some_text(kind: str) -> str:
+    return getattr(texts, kind)(random.Random(1), 20_000)
+
+
+@pytest.mark.parametrize(("kind", "by_bytes"), [("prose", 1.39), ("log", 0.83), ("source", 0.95)])
+def test_a_script_that_counts_words_bills_nearly_what_the_vocabulary_has(kind: str, by_bytes: float) -> None:
+    text = some_text(kind).encode()
+    assert words_of(text) == pytest.approx(VOCABULARY[kind], rel=0.06)
+    assert tokens_of(text) / VOCABULARY[kind] == pytest.approx(by_bytes, abs=0.005)
+
+
+def test_keepwhole_estimates_the_prose_of_tasks_seven_percent_too_high() -> None:
+    assert estimate(some_text("prose")) / VOCABULARY["prose"] == pytest.approx(1.07, abs=0.005)
+
+
+def test_the_counts_of_the_vocabulary_are_exact() -> None:
+    splintr = pytest.importorskip("splintr", reason="needs splintr-rs")
+    counter = splintr.Tokenizer.from_pretrained("o200k_base")
+    assert {kind: len(counter.encode(some_text(kind))) for kind in VOCABULARY} == VOCABULARY
