@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import sqlite3
 import sys
@@ -27,9 +28,10 @@ from bench.proxy import proxy
 from bench.proxy_postgres import proxy_postgres
 from bench.ranges import ranges
 from bench.recall import recall
+from bench.search import search
 from bench.select import select
 from bench.start import start
-from bench.support.committed import FIGURES, committed_ratios, compare, compared
+from bench.support.committed import FIGURES, committed_ratios, compare, compared, rewritten
 from bench.support.row import Row, markdown_table, text_table
 from bench.support.setup import Setup, say
 from bench.truncate import truncate
@@ -50,6 +52,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "wire": wire,
     "view": view,
     "select": select,
+    "search": search,
     "recall": recall,
     "adapters": adapters,
     "gateway": gateway,
@@ -84,7 +87,19 @@ def main() -> int:
         with open(where, "w", encoding="utf-8") as file:
             found = {name: [asdict(row) for row in of] for name, of in results.items()}
             json.dump({"machine": about, "results": found}, file, ensure_ascii=False, indent=1)
+    if args.write:
+        _write(rows, about if not args.names else None)
     return _check(rows, is_all=not args.names and not args.quick) if args.check else 0
+
+
+def _write(rows: list[Row], about: str | None) -> None:
+    """Put these rows into the committed page, and what is said of the machine where all were measured."""
+    with open(FIGURES, encoding="utf-8") as file:
+        page = rewritten(file.read(), rows)
+    if about is not None:
+        page = re.sub("(?m)^.*; spread is least to greatest; load average.*$", lambda _: about, page, count=1)
+    with open(FIGURES, "w", encoding="utf-8") as file:
+        file.write(page)
 
 
 def _check(rows: list[Row], *, is_all: bool) -> int:
@@ -110,6 +125,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--check", action="store_true", help="exit with 1 where a ratio is worse than the committed one"
     )
+    parser.add_argument("--write", action="store_true", help="put the rows into docs/reference/figures.md")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE too")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument(

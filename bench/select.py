@@ -94,12 +94,15 @@ def _keep_all(setup: Setup, name: str, made: Sequence[Made]) -> tuple[Session, f
     session = Session("bench", store=store)
     session.keep("first", None, "the first one")
     for start in range(0, len(made), _BATCH):
-        store.append("bench", [_draft(store, start + at, each) for at, each in enumerate(made[start : start + _BATCH])])
+        store.append(
+            "bench", [made_draft(store, start + at, each) for at, each in enumerate(made[start : start + _BATCH])]
+        )
     say("select: catching up the index")
     return session, _clock(lambda: session.select("zebra")).cpu / 1e3
 
 
-def _draft(store: SqliteStore, number: int, made: Made) -> Draft:
+def made_draft(store: SqliteStore, number: int, made: Made) -> Draft:
+    """A made-up result, its body stored, ready to append."""
     taken = store.store_body(Feed(made.text), 1 << 40)
     taken.reader.close()
     trace_id = ids.trace_id(hashlib.sha512(b"%d" % number).digest())

@@ -217,7 +217,7 @@ _PAGE = """<!-- Written by python -m bench.sniff_accuracy --markdown -->
 # What kind of text is it?
 
 `sniff`, which sees a sample and no tool's name, against a slow judgement of {count:,} real tool results over {longer:,}
-characters, which sees every line and the call (`judge` in `bench/sniff_accuracy.py`). What it goes by:
+characters, which sees every line and the call (`judge` in `bench/sniff_accuracy.py`). It decides by:
 
 - What the call shows: a file is code or text by its extension or its `#!` line; data is what a parser takes as a whole.
 - What the command runs: tests, checks and builds print logs, also when they are read from a running shell later.

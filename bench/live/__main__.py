@@ -18,7 +18,7 @@ from bench.live.budget import open_budget
 from bench.live.families import FAMILIES, SEEDS, make_task, task_ids
 from bench.live.meter import Provider
 from bench.live.oracle import ORACLES
-from bench.live.oracle_provider import serve_oracle
+from bench.live.oracle_provider import COUNTERS, serve_oracle
 from bench.live.prices import prices_of
 from bench.live.report import write_report
 from bench.live.runner import Plan, read_rows, rows_of, run_all
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         budget.spent = max(budget.spent, sum(row["dollars"] for row in read_rows(out)))
         url = args.base_url or WIRES[dialect].host
         if args.oracle:
-            url = stack.enter_context(serve_oracle(args.oracle, dialect, args.model)).url
+            url = stack.enter_context(serve_oracle(args.oracle, dialect, args.model, tokens=args.tokens)).url
         is_all = run_all(plan, Provider(url, dialect, prices, key), budget, out, _say, args.meter_port)
     page = write_report(rows_of(plan, dialect, read_rows(out)), arms[0])
     out.with_suffix(".md").write_text(page, encoding="utf-8")
@@ -82,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--order-seed", type=int, default=1, help="another random order of runs")
     found.add_argument("--meter-port", type=int, default=0, help="the port that a `proxy:URL` has as its upstream")
     found.add_argument("--oracle", choices=ORACLES, help="a script in place of the provider: nothing is paid")
+    found.add_argument("--tokens", choices=COUNTERS, default="bytes", help="how that script counts tokens")
     return found
 
 

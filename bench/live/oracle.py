@@ -120,9 +120,8 @@ class BlindOracle(PlanOracle):
 
     def leads_to(self, task: Task, fact: Fact) -> Callable[[_Shown], bool]:
         """Return what tells whether a call, or what is shown of its result, names what is looked for."""
-        return lambda shown: (
-            fact.sought in shown.text or any(fact.sought in str(one) for one in shown.arguments.values())
-        )
+        named = re.compile(rf"(?<![\w-]){re.escape(fact.sought)}(?![\w-])")
+        return lambda shown: any(map(named.search, (shown.text, *map(str, shown.arguments.values()))))
 
 
 class PatternOracle(PlanOracle):

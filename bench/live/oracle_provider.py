@@ -8,20 +8,25 @@ from bench.live.gemini_as_chat import as_chat
 from bench.live.oracle import ORACLES
 from bench.live.wires.wire import Json
 from keepwhole.models.profiles import profile_for
-from tests.upstream.prompt import blocks_of
+from tests.upstream.prompt import blocks_of, tokens_of, words_of
 from tests.upstream.prompt_cache import TILLS, Bill, Clock, GeminiPrefixes, Till
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect
 
+COUNTERS = {"bytes": tokens_of, "words": words_of}
+"""How tokens are counted: 3.3 bytes each, or as a vocabulary splits words."""
 _CLEARED = "[Old tool result content cleared]"
 
 
 @contextmanager
-def serve_oracle(name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict) -> Generator[Upstream]:
+def serve_oracle(
+    name: str, dialect: str, model: str, change: Callable[[Json], Json] = dict, tokens: str = "bytes"
+) -> Generator[Upstream]:
     """Serve an oracle under the prices and the window of a model; it sees requests as `change` makes them."""
     profile, oracle = profile_for(model), ORACLES[name]
     kind = GeminiPrefixes if dialect == "gemini" else TILLS[cast("Dialect", dialect)]
     till = kind(Clock(), window=profile.window, minimum=profile.minimum, read=profile.read, write=profile.write)
+    till.tokens_of = COUNTERS[tokens]
     read = as_chat if dialect == "gemini" else cleared
     with upstream(lambda body: oracle(change(read(body))), _ClearingTill(till)) as served:
         yield served

@@ -59,7 +59,7 @@ _HEADINGS = (
 )
 _PAGE = """<!-- Written by python -m bench.peers.headroom --markdown; bench/peers/README.md says how to set it up. -->
 
-# Truncation beside headroom
+# Truncation compared with headroom
 
 `python -m bench.peers.headroom --markdown` prints this page: `headroom-ai`
 0.42.0 and Keepwhole on the same texts, fresh ones for every call. In each text one fact stands a little after the

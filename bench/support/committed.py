@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bench.support.row import HEADINGS, Row
+from bench.support.row import HEADINGS, Row, markdown_table
 from bench.support.setup import ROOT
 
 FIGURES = os.path.join(ROOT, "docs", "reference", "figures.md")
@@ -64,6 +64,22 @@ def compare(committed: dict[str, CommittedRatio], rows: Iterable[Row], *, is_all
         elif number is None and is_all:
             found.append(f"{what}: committed, and no suite measures it. Write {os.path.basename(FIGURES)} anew.")
     return found
+
+
+def rewritten(page: str, rows: Iterable[Row]) -> str:
+    """The page with these rows as they are now: each in the place of the one with its name, a new one behind the row
+    that was measured before it. A suite that failed changes nothing."""
+    lines = page.split("\n")
+    at = next(number for number, line in enumerate(lines) if line.startswith("| ---"))
+    for row in rows:
+        if row.figure.startswith("failed: "):
+            continue
+        new = markdown_table([row]).split("\n")[-1]
+        name = new.partition(" | ")[0] + " | "
+        found = [number for number, line in enumerate(lines) if line.startswith(name)]
+        at = found[0] if found else at + 1
+        lines[at : at + len(found[:1])] = [new]
+    return "\n".join(lines)
 
 
 def compared(committed: dict[str, CommittedRatio], rows: Sequence[Row]) -> int:
