@@ -100,7 +100,7 @@ adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the
 	  .venvs/$$name/bin/python -m pytest -m adapters --timeout=60 tests/integrations tests/test_docs.py || exit 1; done
 
 strangers: .venv/dev  ## README and goal pages, followed in new minimal systems with the oldest and the newest Python; needs root
-	command -v debootstrap >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends debootstrap; } || \
+	command -v debootstrap >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends debootstrap debian-archive-keyring; } || \
 	  { echo "Install debootstrap, then run \`make strangers\` again."; exit 1; }
 	$(BIN)/python -m tests.strangers.minimal_root
 

@@ -65,9 +65,9 @@ def pages() -> dict[str, str]:
 def _cli() -> str:
     lines = [
         "# Command line\n",
-        "`--json` prints JSON for programs. Exit codes: 2 wrong use, 3 not found, 4 trouble with",
+        "`--json` prints JSON for programs. Exit codes: 1 a check that failed, or the system; 2 wrong use;",
+        "3 not found; 4 trouble with the record. `run` exits with its command's code.\n",
     ]
-    lines += ["the record, 1 a check that failed; `run` exits with its command's code.\n"]
     for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"keepwhole {name}", add_help=False)
         import_module(module_of(name)).add(parser)
@@ -98,8 +98,9 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _settings() -> str:
     lines = [
         "# Settings\n",
-        "From the constructor, else the environment, else the nearest `keepwhole.yaml` upwards (or `--config`,",
-        "`KEEPWHOLE_CONFIG`, or the one in `~/.keepwhole`), else the default. An unknown key is refused with a",
+        "A setting is taken from the first of these that has it: the constructor, the environment, the settings file,",
+        "the default. The settings file is the one that `--config` or `KEEPWHOLE_CONFIG` names, else the nearest",
+        "`keepwhole.yaml` in this folder or above it, else the one in `~/.keepwhole`. An unknown key is refused with a",
         "suggestion. A map is merged with its default, so that naming one kind keeps the others.\n",
         "The variable of a key is `KEEPWHOLE_` and the key in capitals, with `_` for `.`; `tools.truncation` is left",
         "out. A list is written with commas; a map can only be given in the file.\n",

@@ -7,26 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_overloads
 
 import keepwhole
+from docs.public_modules import modules, returned
 
 _STABLE = """\
 # Public names
 
 Stable from 1.0 on, and changed before only with a line in the changelog: the ten names of `keepwhole` below with their
 parameters, the command line with its options, exit codes and [JSON](json.md), the [settings](settings.md), and the
-format of the record, which every later version reads. `keepwhole.integrations.*`, `keepwhole.standalone` and
-`keepwhole.testing` are public and may still change. Everything else is internal, also where a page imports it.
+format of the record, which every later version reads. [What the methods return](#what-the-methods-return) is stable
+with its attributes. `keepwhole.integrations.*`, `keepwhole.standalone` and `keepwhole.testing` are
+[public](#other-public-modules) and may still change. Everything else is internal, also where a page imports it.
 
-| module | what is in it | page |
-|---|---|---|
-| `keepwhole.integrations.langchain` | `KeepwholeMiddleware`, `view_messages` | [LangChain](../howto/langchain.md) |
-| `keepwhole.integrations.openai_agents` | sessions and tools | [OpenAI Agents](../howto/openai-agents.md) |
-| `keepwhole.integrations.pydantic_ai` | a history processor and tools | [pydantic-ai](../howto/pydantic-ai.md) |
-| `keepwhole.integrations.claude_agent` | hooks | [Claude Agent SDK](../howto/claude-agent-sdk.md) |
-| `keepwhole.standalone.processor` | `TruncationProcessor`, with your own storage | [processor](../howto/processor.md) |
-| `keepwhole.standalone.retention` | `ToolResultRetentionPolicy` | [retention](../howto/retention.md) |
-| `keepwhole.standalone.rolling` | `truncate_old_tool_outputs` | [rolling](../howto/rolling.md) |
-| `keepwhole.standalone.contexts` | `ContextManager`: tool outputs as files | [contexts](../howto/contexts.md) |
-| `keepwhole.testing` | a scripted model, the contract of adapters | [adapters](../howto/adapters.md) |
 """
 _EXAMPLES = {
     "KeepwholeError": """
@@ -53,9 +44,9 @@ with keepwhole.session("reference") as s:
         print("the disk is full, the folder read-only or the quota used up")
 """,
     "Session": """
-with keepwhole.Session("reference") as s:
-    shown = s.keep("bash", {"command": "seq 9000"}, "".join(f"{n}\\n" for n in range(1, 9_001)))
-    assert s.recall(shown.artifact_id, lines="5000-5001") == "5000\\n5001\\n"
+s = keepwhole.Session("reference")  # or `with keepwhole.Session("reference") as s:`, which closes it
+shown = s.keep("bash", {"command": "seq 9000"}, "".join(f"{n}\\n" for n in range(1, 9_001)))
+assert s.recall(shown.artifact_id, lines="5000-5001") == "5000\\n5001\\n"
 """,
     "SqliteStore": """
 with keepwhole.session("elsewhere", store=keepwhole.SqliteStore("my-record")) as s:
@@ -77,6 +68,98 @@ assert len(short) <= 1_000
 """,
 }
 
+_CALLS = {
+    "answer": """
+call = {"type": "tool_use", "id": "c1", "name": "get_artifact", "input": {"id": shown.artifact_id, "lines": "1-2"}}
+assert s.answer(call)["tool_use_id"] == "c1"  # None for a call of your own tools
+""",
+    "artifacts": """
+assert shown.artifact_id in [one.artifact_id for one in s.artifacts()]
+""",
+    "call_tool": """
+assert s.call_tool("get_artifact", {"id": shown.artifact_id, "pattern": "8999"}).is_error is False
+""",
+    "close": """
+with keepwhole.Session("reference") as other:  # leaving the block closes it
+    assert other.recall(shown.trace_id) == s.recall(shown.trace_id)
+""",
+    "end": """
+scratch = keepwhole.Session("scratch", ephemeral=True)
+scratch.keep("bash", {"command": "ls"}, "a.txt\\n")
+scratch.end()  # purged
+""",
+    "forget": """
+secret = s.keep("bash", {"command": "env"}, "TOKEN=x\\n")
+assert s.forget(secret.trace_id) == 1
+""",
+    "hydrate": """
+messages = [
+    {"role": "user", "content": "Which line is in the middle?"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "bash", "input": {"command": "wc"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c2", "content": "9000 lines"}]},
+]
+assert s.hydrate(messages) == messages  # nothing in them was shortened
+""",
+    "keep": """
+kept = s.keep("bash", {"command": "make"}, "error: no rule\\n", exit_code=2, call_id="c3", question="Why does it fail?")
+assert kept.is_error and kept.block("anthropic")["tool_use_id"] == "c3"
+""",
+    "keep_media": """
+from keepwhole.canonical.media import MediaBytes
+
+(image,) = s.keep_media("screenshot", {}, [MediaBytes("image/png", b"\\x89PNG...")])
+assert s.recall_bytes(image) == b"\\x89PNG..."
+""",
+    "open": """
+with s.open(shown.artifact_id) as reader:
+    assert reader.lines == 9_000 and reader.line_range(2, 3) == "2\\n3\\n"
+""",
+    "pin": """
+assert s.pin(shown.trace_id) > 1_000  # tokens
+""",
+    "projection": """
+seen = s.projection(messages, model="claude-sonnet-5")
+assert seen.account.results == 1 and seen.edits == ()
+""",
+    "recall": """
+assert s.recall(shown.artifact_id, lines="5000-5001") == "5000\\n5001\\n"
+assert s.recall(shown.trace_id, chars="0-4") == "1\\n2\\n"
+""",
+    "recall_bytes": """
+assert s.recall_bytes(shown.artifact_id).startswith(b"1\\n2\\n")
+""",
+    "select": """
+assert "no rule" in s.select("error: no rule", budget=500).text
+""",
+    "settle": """
+sent = s.view(messages, model="claude-sonnet-5", settles=True)  # answers before it is recorded
+s.settle()
+""",
+    "shown": """
+assert s.shown(kept.trace_id).content == kept.content
+""",
+    "stream": """
+assert b"".join(s.stream(shown.artifact_id)) == s.recall_bytes(shown.artifact_id)
+""",
+    "tools": """
+assert "get_artifact" in [tool["name"] for tool in s.tools("anthropic")]
+""",
+    "tools_to_offer": """
+offered = s.tools_to_offer("anthropic")  # none until something is left out, with `recall_from: need`
+""",
+    "undo": """
+assert s.undo(shown.artifact_id) > 1_000  # tokens
+""",
+    "verify": """
+assert s.verify().whole
+""",
+    "view": """
+assert s.view(messages, model="claude-sonnet-5") == messages  # short enough to be sent unchanged
+s.end()
+""",
+}
+"""A call of each method, in the order of the page; `s` and `shown` are those of the example above them."""
+
 
 def public_names() -> str:
     """The page."""
@@ -91,6 +174,7 @@ def public_names() -> str:
         lines += [f"{inspect.getdoc(thing)}\n", f"```python\n{_EXAMPLES[name].strip()}\n```\n"]
         if name == "Session":
             lines += _methods(thing)
+    lines += [*returned(), *modules()]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -101,6 +185,7 @@ def _methods(kind: type) -> Iterator[str]:
     for name, method in members:
         if not (name.startswith("a") and name[1:] in names):
             yield f"### `Session.{name}`\n\n```text\n{_signature(name, method)}\n```\n\n{_first_sentences(method)}\n"
+            yield f"```python\n{_CALLS[name].strip()}\n```\n"
     twins = ", ".join(f"`{name}`" for name in sorted(names) if name.startswith("a") and name[1:] in names)
     yield f"Without blocking the event loop, with the same parameters: {twins}.\n"
 

@@ -11,6 +11,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from docs.vendor import TARGET
 from release.build import LARGEST_WHEEL, ROOT, build, build_in, tracked
@@ -19,6 +20,14 @@ from release.repository import repository
 from release.vendor import parts
 
 _FRESH_HEADING = "not released yet"
+_SERVER = {
+    "$schema": r"https://static\.modelcontextprotocol\.io/schemas/\d{4}-\d\d-\d\d/server\.schema\.json",
+    "name": r"(?=.{3,200}$)[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+",
+    "title": r".{1,100}",
+    "description": r".{1,100}",
+    "version": r"\d+\.\d+\.\d+[\w.+-]*",
+}
+"""What the registry takes in the fields that it limits."""
 
 
 class Wrong(Exception):
@@ -40,6 +49,21 @@ def check_versions() -> str:
     if newest != version():
         raise Wrong(f"CHANGELOG.md begins with {newest}; the version is {version()}.")
     return f"version {version()} in the package, server.json and the changelog"
+
+
+def check_server(changed: dict[str, Any] | None = None) -> str:
+    """What the MCP registry refuses: its schema of 2025-12-11, as far as the file uses it."""
+    server: dict[str, Any] = changed or json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    wrong = [key for key, pattern in _SERVER.items() if not re.fullmatch(pattern, str(server.get(key, "")))]
+    for package in server["packages"]:
+        given: list[dict[str, str]] = package.get("runtimeArguments", []) + package.get("packageArguments", [])
+        wrong += [f"version of {package['identifier']}"] * (package["version"] != server["version"])
+        wrong += [f"argument {each}" for each in given if each["type"] == "named" and not each["name"].startswith("-")]
+        wrong += [f"argument {each}" for each in given if each["type"] == "positional" and "value" not in each]
+        wrong += ["runtimeHint"] * ("runtimeArguments" in package and "runtimeHint" not in package)
+    if wrong:
+        raise Wrong(f"server.json would be refused by the MCP registry: {', '.join(wrong)}.")
+    return f"server.json as the MCP registry takes it, as {server['name']}"
 
 
 def check_vendored() -> str:
@@ -119,7 +143,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tag", help="the tag that is to be published")
     tag: str | None = parser.parse_args().tag
-    checks: list[Callable[[], str]] = [check_versions, check_vendored, check_archives]
+    checks: list[Callable[[], str]] = [check_versions, check_server, check_vendored, check_archives]
     if tag:
         checks.append(lambda: check_tag(tag))
     code = run(checks)
