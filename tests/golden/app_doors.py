@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from keepwhole import config
-from keepwhole.apps.cli import replay
+from keepwhole.apps.cli import replay, search
 from keepwhole.apps.cli.main import COMMANDS, GROUPS, main
 from keepwhole.apps.cli.parser import parser_for
 from keepwhole.apps.inspector import services, sessions
@@ -118,6 +118,7 @@ def command_line(folder: str, seed: str) -> Iterator[CommandLine]:
             (time, "time", clock),
             (os, "urandom", seeded(f"{seed}/more")),
             (replay, "_EARLY", _PATIENCE),
+            (search, "_SOON", _PATIENCE),
         ):
             stack.enter_context(patch.object(place, name, value))
         stack.callback(os.chdir, before)
