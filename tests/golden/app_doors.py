@@ -11,15 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from keepwhole import config
-from keepwhole.apps.cli import replay, search
 from keepwhole.apps.cli.main import COMMANDS, GROUPS, main
 from keepwhole.apps.cli.parser import parser_for
-from keepwhole.apps.inspector import services, sessions
+from keepwhole.apps.inspector import services
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.routes import find_route
 from keepwhole.apps.inspector.sample import play
@@ -47,7 +46,6 @@ __all__ = [
 ]
 SAMPLE = "sample-harbour"
 FOLDER = config.FOLDER
-_PATIENCE = 600.0
 
 
 class _Terminal(io.TextIOWrapper):
@@ -117,8 +115,6 @@ def command_line(folder: str, seed: str) -> Iterator[CommandLine]:
         for place, name, value in (
             (time, "time", clock),
             (os, "urandom", seeded(f"{seed}/more")),
-            (replay, "_EARLY", _PATIENCE),
-            (search, "_SOON", _PATIENCE),
         ):
             stack.enter_context(patch.object(place, name, value))
         stack.callback(os.chdir, before)
@@ -180,12 +176,8 @@ class Page:
 
 @contextmanager
 def page(folder: str) -> Iterator[Page]:
-    """The page, which looks at everything however busy the machine is."""
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(services, "_INDEXING", _PATIENCE))
-        stack.enter_context(patch.object(sessions, "_BUDGET", _PATIENCE))
-        opened = Page(folder)
-        stack.callback(opened.close)
+    """The page."""
+    with closing(Page(folder)) as opened:
         yield opened
 
 

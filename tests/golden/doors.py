@@ -38,8 +38,6 @@ from keepwhole.policies.compaction import Compaction
 from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.rolling import RollingContext
 from keepwhole.policies.transcript import Name, Transcript
-from keepwhole.recall import tools
-from keepwhole.recall.scan import Scan
 from keepwhole.record.log_import import import_run
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.standalone import rolling
@@ -95,19 +93,17 @@ def seeded(seed: str) -> Callable[[int], bytes]:
 
 @contextmanager
 def unhurried() -> Iterator[None]:
-    """Searches look at everything however busy the machine is, and the environment says nothing."""
-    before, kept, scanning = tools._SEARCH_SECONDS, dict(os.environ), Scan.__init__.__defaults__
-    tools._SEARCH_SECONDS = 600
-    Scan.__init__.__defaults__ = (600.0, time.monotonic)
+    """No time runs out however busy the machine is, since it runs a thousand times slower; the environment is empty."""
+    kept, clock = dict(os.environ), time.monotonic
+    began = clock()
     logging.disable()
-    for name in [name for name in os.environ if name.startswith(("KEEPWHOLE_", "KEEPWHOLE_"))]:
+    for name in [name for name in os.environ if name.startswith("KEEPWHOLE_")]:
         del os.environ[name]
     try:
-        yield
+        with patch.object(time, "monotonic", lambda: began + (clock() - began) / 1_000):
+            yield
     finally:
         logging.disable(logging.NOTSET)
-        tools._SEARCH_SECONDS = before
-        Scan.__init__.__defaults__ = scanning
         os.environ.clear()
         os.environ.update(kept)
 

@@ -27,10 +27,10 @@ class Scan:
         finder: Finder,
         stop: int,
         seconds: float = SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        self._reader, self._finder, self._stop, self._clock = reader, finder, stop, clock
-        self._until = clock() + seconds
+        self._reader, self._finder, self._stop, self._clock = reader, finder, stop, clock or time.monotonic
+        self._until = self._clock() + seconds
         self._eol = reader.eol.encode()
         self._size = _SMALLEST if finder.by_lines else _WINDOW
         self._data = bytearray(_WINDOW)
