@@ -13,6 +13,7 @@ import pytest
 from keepwhole import MemoryStore, Session
 from keepwhole.canonical.media import MediaBytes
 from keepwhole.store.protocol import result_of
+from keepwhole.wire.media import HEAD
 from tests.apps.proxy.screenshots import step_messages, text_part
 from tests.canonical.pictures import gif, pdf, png
 from tests.promises.conversations import user_message
@@ -31,7 +32,20 @@ FORMS = {
     "without padding": lambda data: base64.b64encode(data).decode().rstrip("="),
     "for URLs": lambda data: base64.urlsafe_b64encode(data).decode(),
     "for URLs, without padding": lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
+    "in lines": lambda data: base64.encodebytes(data).decode(),
+    "in lines of Windows": lambda data: base64.encodebytes(data).decode().replace("\n", "\r\n"),
+    "a line break behind": lambda data: base64.b64encode(data).decode() + "\n",
 }
+DATA_URL_HEADS = (
+    "data:image/png;charset=utf-8;base64,",
+    "data:image/png;name=a.png;base64,",
+    'data:image/png;name="a, b.png";base64,',
+    f"data:image/png;name={'a' * 300}.png;base64,",
+    "data:image/png; base64,",
+    "data:image/png;BASE64,",
+    "DATA:IMAGE/PNG;base64,",
+    "data:;base64,",
+)
 FILES: dict[str, tuple[str, bytes]] = {
     "an office document": (DOCX, b"PK\x03\x04" + NOISE),
     "a table": ("text/csv", b"name,berth\nIda,14\n" * 400),
@@ -40,6 +54,7 @@ FILES: dict[str, tuple[str, bytes]] = {
     "a PDF that says to be an image": ("image/png", pdf(2) + bytes(3_000)),
     "an image that says to be a PDF": ("application/pdf", PICTURE),
     "sound": ("audio/wav", b"RIFF\x00\x00\x00\x00WAVE" + 100 * NOISE),
+    "a video": ("video/mp4", b"\x00\x00\x00\x18ftypmp42" + 100 * NOISE),
 }
 DOCUMENT_FORMATS = {DOCX: "docx", "text/csv": "csv", "text/plain": "txt"}
 
@@ -50,8 +65,9 @@ def part(dialect: Dialect, media_type: str, text: str) -> Json:
     if dialect == "gemini":
         return {"inlineData": {"mimeType": media_type, "data": text}}
     if dialect == "converse":
-        kind = "image" if is_image else "audio" if media_type.startswith("audio/") else "document"
-        ending = media_type.partition("/")[2] if kind != "document" else DOCUMENT_FORMATS.get(media_type, "pdf")
+        first, _, name = media_type.partition("/")
+        kind = first if first in ("image", "audio", "video") else "document"
+        ending = name if kind != "document" else DOCUMENT_FORMATS.get(media_type, "pdf")
         return {kind: {"format": ending, "source": {"bytes": text}, **({"name": "x"} if kind == "document" else {})}}
     if dialect == "anthropic":
         source = {"type": "base64", "media_type": media_type, "data": text}
@@ -92,7 +108,7 @@ def _sent(body: bytes) -> list[Json]:
 def base64_of(value: Any) -> set[bytes]:
     """The bytes of every long base64 in messages."""
     if isinstance(value, str):
-        text = value.rpartition(",")[2].replace("-", "+").replace("_", "/")
+        text = "".join(value.rpartition(",")[2].splitlines()).replace("-", "+").replace("_", "/")
         try:
             return {base64.b64decode(text + "=" * (-len(text) % 4), validate=True)} if len(text) > 1_000 else set()
         except ValueError:
@@ -113,6 +129,30 @@ def test_an_image_is_kept_in_every_form_of_base64(dialect: Dialect, form: str) -
     assert base64_of(session.hydrate(sent)) == {PICTURE}
 
 
+@pytest.mark.parametrize("head", DATA_URL_HEADS)
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses"])
+def test_an_image_is_kept_behind_every_head_of_a_data_url(dialect: Dialect, head: str) -> None:
+    url = head + FORMS["plain"](PICTURE)
+    is_chat = dialect == "openai_chat"
+    one: Json = (
+        {"type": "image_url", "image_url": {"url": url}} if is_chat else {"type": "input_image", "image_url": url}
+    )
+    session, _, body = played(dialect, one)
+    kept = [session.recall_bytes(result_of(row).trace_id) for row in session.store.rows("s", kind="result")]
+    assert PICTURE in kept
+    assert base64_of(_sent(body)) == set(), "it has aged"
+    assert base64_of(session.hydrate(_sent(body))) == {PICTURE}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_image_that_is_only_counted_costs_the_same_in_every_form(form: str) -> None:
+    photo = png(1_600, 1_200, 1, 90_000)
+    messages: list[Json] = [{"role": "user", "content": [part("anthropic", "image/png", FORMS[form](photo))]}]
+    tokens = Session("s", store=MemoryStore()).projection(request("anthropic", messages)).account.tokens_whole
+    assert len(FORMS[form](photo)) > HEAD
+    assert 1_500 < tokens < 1_650
+
+
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("dialect", ALL)
 def test_a_file_of_any_type_is_kept_and_put_back_as_it_came(dialect: Dialect, name: str) -> None:
@@ -124,6 +164,16 @@ def test_a_file_of_any_type_is_kept_and_put_back_as_it_came(dialect: Dialect, na
     whole = session.hydrate(sent)
     assert base64_of(whole) == base64_of(messages) == {data}
     json.dumps(whole, ensure_ascii=False).encode()  # has no halves of characters
+
+
+@pytest.mark.parametrize("name", ["sound", "a video", "bytes of no known type"])
+@pytest.mark.parametrize("dialect", ALL)
+def test_bytes_of_no_known_price_are_never_counted_as_text(dialect: Dialect, name: str) -> None:
+    media_type, data = FILES[name]
+    messages: list[Json] = [user_message("Look.", dialect)]
+    messages += step_messages(dialect, "c", "look", {}, [part(dialect, media_type, FORMS["plain"](data))])
+    tokens = Session("s", store=MemoryStore()).projection(_request(dialect, messages)).account.tokens_whole
+    assert tokens < 3_000, f"{len(data)} bytes"
 
 
 def test_a_document_of_text_is_read_back_as_text() -> None:

@@ -41,8 +41,19 @@ JSON = st.recursive(
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{B64}"}},
         {"type": "input_image", "image_url": f"data:image/png;base64,{B64}"},
         {"data": B64},
+        {"output_type": "display_data", "data": {"image/png": B64, "text/plain": "<Figure>"}},
     ],
-    ids=["Read", "notebook", "attachment", "resource", "anthropic", "chat", "responses", "by its first bytes"],
+    ids=[
+        "Read",
+        "notebook",
+        "attachment",
+        "resource",
+        "anthropic",
+        "chat",
+        "responses",
+        "by its first bytes",
+        "Jupyter",
+    ],
 )
 def test_an_image_is_found_in_every_spelling(value: Any) -> None:
     left, (part,) = take_out(value)
@@ -50,6 +61,24 @@ def test_an_image_is_found_in_every_spelling(value: Any) -> None:
     assert B64 not in json.dumps(left)
     assert part.facts.digest.hex() in json.dumps(left), "the JSON says which bytes are meant"
     assert json.dumps(left).replace(f"[{part.facts.description}]", "") == _without_bytes(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"image_data": f"{B64}\n"},
+        {"type": "image", "mimeType": "image/png", "data": base64.encodebytes(PNG).decode()},
+        {"data": base64.encodebytes(PNG).decode().replace("\n", "\r\n")},
+        {"data": {"image/png": base64.encodebytes(PNG).decode().splitlines(keepends=True)}},
+        {"url": f"data:image/png;name=a.png;BASE64,{B64}"},
+        {"url": f'data:image/png;name="a, b.png";base64,{B64}'},
+    ],
+    ids=["line break behind", "lines", "CRLF", "list of lines", "capitals", "comma in a name"],
+)
+def test_base64_is_found_in_lines_and_behind_any_head_of_a_data_url(value: Any) -> None:
+    left, (part,) = take_out(value)
+    assert (part.body(), part.facts.looks) == (PNG, "image/png 30x20")
+    assert B64[:60] not in json.dumps(left)
 
 
 def _without_bytes(value: Any) -> str:
@@ -66,6 +95,10 @@ def _without_bytes(value: Any) -> str:
         {"data": B64[:-1]},
         {"data": "data:image/png,raw"},
         {"content": B64},
+        {"image/jpeg": "jpeg", "application/gzip": "gzip"},
+        {"image/png": ["png1", "png2"]},
+        {"mimeType": "application/json", "data": "true"},
+        {"type": "image/svg+xml", "data": "none"},
         [B64, None, 3],
         "plain",
     ],

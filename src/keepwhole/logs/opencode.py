@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from keepwhole.canonical.base64_text import is_data_url, split_data_url
 from keepwhole.clients.opencode import OPENCODE
 from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds
@@ -113,9 +114,10 @@ def _file(part: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _media(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the block of an attachment, whose `url` has its bytes or names it."""
-    kind, _, data = text_of(part.get("url")).partition(";base64,")
-    is_inside = kind.startswith("data:")
-    source = {"type": "base64", "media_type": kind[5:], "data": data} if is_inside else {"type": "url", "url": kind}
+    url = text_of(part.get("url"))
+    kind, data = split_data_url(url) or ("", "")
+    is_inside = is_data_url(url)
+    source = {"type": "base64", "media_type": kind, "data": data} if is_inside else {"type": "url", "url": url}
     is_document = text_of(part.get("mime")) == "application/pdf"
     return {"type": "document" if is_document else "image", "source": source}
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
+from keepwhole.canonical.base64_text import split_data_url
 from keepwhole.canonical.message import Message, Path, ResultText, Role
 from keepwhole.models.media_tokens import FLAT_TOKENS, media_tokens
 from keepwhole.models.tokens import estimate
@@ -169,7 +170,7 @@ def size_of(value: object) -> int:
             break
         found = waiting.pop()
         if isinstance(found, str):
-            tokens += 0 if found.startswith("data:") else estimate(found)
+            tokens += 0 if split_data_url(found) else estimate(found)
         elif isinstance(found, dict):
             tokens += _sized(cast("Json", found), waiting)
         else:

@@ -24,7 +24,14 @@ What is not base64 (`canonical/base64_text.py`) is not read: such a part is pass
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepwhole.canonical.base64_text import base64_in, decode_base64, encode_base64
+from keepwhole.canonical.base64_text import (
+    base64_in,
+    decode_base64,
+    decode_base64_start,
+    encode_base64,
+    is_data_url,
+    split_data_url,
+)
 from keepwhole.canonical.media import PDF, MediaBytes, MediaKind, media_of, reference_to
 from keepwhole.canonical.message import MediaPart, Path
 from keepwhole.wire.fields import Json, fields_of, kind_of_part, text_of
@@ -40,7 +47,8 @@ _UNKNOWN: dict[MediaKind, str] = {"image": "image/unknown", "audio": "audio/unkn
 _TEXT_KINDS = {"input_image": "input_text", "input_file": "input_text"}
 """The type of the text part that may take its place, where it is not `text`."""
 _INLINE = ("inlineData", "inline_data", "fileData", "file_data")
-_CONVERSE: tuple[MediaKind, ...] = ("image", "document", "audio")
+_CONVERSE: dict[str, MediaKind] = {"image": "image", "document": "document", "audio": "audio", "video": "file"}
+"""What a block of Converse shows, by its key."""
 _MARKER = "cache_control"
 IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 """The images that all providers take."""
@@ -70,14 +78,15 @@ def inline_data(part: Json) -> tuple[str, Json] | None:
     return None
 
 
-def converse_media(part: Json) -> tuple[MediaKind, Json] | None:
-    """The media of a block of Converse, with their kind; None for any other part, and for a document of texts."""
-    for kind in _CONVERSE:
-        if kind in part:
-            inside = fields_of(part[kind])
+def converse_media(part: Json) -> tuple[str, Json] | None:
+    """The media of a block of Converse, with the key that they have there; None for any other part, for a document of
+    texts, and for a video in a bucket, of which next to nothing is in the block."""
+    for key in _CONVERSE:
+        if key in part:
+            inside = fields_of(part[key])
             source = fields_of(inside.get("source"))
-            if "bytes" in source or "s3Location" in source:
-                return kind, inside
+            if "bytes" in source or ("s3Location" in source and key != "video"):
+                return key, inside
     return None
 
 
@@ -86,7 +95,7 @@ def _kind_of(part: Json) -> MediaKind | None:
     if kind is not None or "type" in part:
         return kind
     if (own := converse_media(part)) is not None:
-        return own[0]
+        return _CONVERSE[own[0]]
     found = inline_data(part)
     if found is None:
         return None
@@ -122,7 +131,7 @@ def glance(part: Json) -> MediaPart | None:
     if not found.data:
         return MediaPart(reference_to(kind, found.url or found.file_id, bool(found.url)), "", {}, found.detail)
     text = base64_in(found.data)
-    data = decoded(text[:HEAD])
+    data = decode_base64_start(text, HEAD)
     facts = None if data is None else media_of(data, found.declared or _UNKNOWN.get(kind, ""))
     if facts is not None and len(text) > HEAD:
         facts = facts.replace(size=len(text) * 3 // 4)
@@ -157,9 +166,9 @@ def _content(part: Json) -> _Content:
     detail = text_of(inner.get("detail"))
     declared = _declared(inner) or _audio_type(inner)
     url, key = _first_text(inner, ("url", "image_url", "file_data", "file_url"))
-    if url.startswith("data:"):
-        declared, is_base64, _ = url[5:205].partition(";base64,")
-        return _Content(url, declared, detail=detail, at=(*path, key)) if is_base64 else _Content()
+    if is_data_url(url):
+        inside = split_data_url(url)
+        return _Content() if inside is None else _Content(url, inside[0], detail=detail, at=(*path, key))
     if url and key == "file_data":
         return _Content(url, "application/pdf", detail=detail, at=(*path, key))
     own, key = _first_text(inner, ("data", "base64", "blob"))
@@ -185,13 +194,14 @@ def _of_inline(name: str, inner: Json) -> _Content:
     return _Content(text_of(inner.get("data")), _declared(inner), url=place, at=(name, "data"))
 
 
-def _of_block(kind: MediaKind, inner: Json) -> _Content:
+def _of_block(key: str, inner: Json) -> _Content:
     """Converse's sources; an object of its SDK has bytes in place of base64, and is not read."""
     source = fields_of(inner.get("source"))
     place = text_of(fields_of(source.get("s3Location")).get("uri"))
     name = text_of(inner.get("format"))
-    declared = f"{kind}/{name}" if kind != "document" and name.isalnum() else PDF if name == "pdf" else ""
-    return _Content(text_of(source.get("bytes")), declared, url=place, at=(kind, "source", "bytes"))
+    is_named = key != "document" and name.replace("_", "").isalnum()
+    declared = f"{key}/{name}" if is_named else PDF if name == "pdf" else ""
+    return _Content(text_of(source.get("bytes")), declared, url=place, at=(key, "source", "bytes"))
 
 
 def _audio_type(inner: Json) -> str:

@@ -1,4 +1,4 @@
-"""Images, documents and audio as Converse has them: a format in place of a media type, and a name for each document.
+"""Images, documents, audio and videos as Converse has them: a format in place of a media type, a name for a document.
 
 Owns: how kept media are spelled. Must not know: where they go; how they are read (`wire.media`).
 """
@@ -24,7 +24,7 @@ _BUCKET = "s3://"
 
 
 def media_part(media: MediaBytes, call_id: str = "") -> Json:
-    """The block of an image, a document or audio; a text with its address where that is all there is, and no bucket.
+    """The block of media; a text with their address where that is all there is, and no bucket.
 
     Two documents of a request may not have one name, so it has the call by which it is read back in it.
     """
@@ -34,8 +34,9 @@ def media_part(media: MediaBytes, call_id: str = "") -> Json:
     source = {"bytes": encoded(media.data)} if place is None else {"s3Location": {"uri": place}}
     if media.kind == "image":
         return {"image": {"format": _image_format(media.media_type, place), "source": source}}
-    if media.kind == "audio":
-        return {"audio": {"format": media.media_type.partition("/")[2], "source": source}}
+    first, _, ending = media.media_type.partition("/")
+    if media.kind == "audio" or first == "video":
+        return {first: {"format": ending, "source": source}}
     name = f"kept-{hashlib.sha256(call_id.encode() + media.data).hexdigest()[:16]}"
     return {"document": {"format": _document_format(media.media_type, place), "name": name, "source": source}}
 
