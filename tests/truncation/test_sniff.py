@@ -334,3 +334,38 @@ def test_a_carriage_return_inside_a_cell_or_a_name_makes_no_table() -> None:
     assert kind_of(table) == "csv"
     assert kind_of(table.replace("x7,", "x7\rmore,")) == "text"
     assert kind_of(table.replace("id,", "id\rno,")) == "text"
+
+
+_INDEXED = "".join(f"{number},n{number},{number * 3}\n" for number in range(90))
+_PAIRS = "".join(f"n{number},{number * 3}\n" for number in range(90))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "\ufeffname,amount\n" + _PAIRS,
+        ",amount\n" + _PAIRS,
+        ",name,amount\n" + _INDEXED,
+        '"",name,amount\n' + _INDEXED,
+        ("\ufeff,name,amount\n" + _INDEXED).replace(",", ";"),
+        ("\tname\tamount\n" + _INDEXED.replace(",", "\t")),
+    ],
+    ids=["mark, two columns", "two columns", "comma", "quoted", "mark, semicolon", "tab"],
+)
+def test_a_table_with_an_unnamed_index_or_a_byte_order_mark_is_a_table(table: str) -> None:
+    assert kind_of(table) == "csv"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\tone\n" + "\ttwo\n" * 20,
+        "\tone\tx\n" + "\ttwo\ty\n" * 20,
+        "| a | b |\n" + "| 1 | 2 |\n" * 20,
+        ",a,,\n" + "1,2,3,4\n" * 20,
+        ",,,\n" + "1,2,3,4\n" * 20,
+    ],
+    ids=["indented", "indented columns", "markdown", "two unnamed", "none named"],
+)
+def test_lines_that_begin_with_a_separator_are_no_table_without_an_index(text: str) -> None:
+    assert kind_of(text) != "csv"

@@ -285,10 +285,14 @@ def _middle_heads(source: Source) -> list[str]:
 
 
 def _is_csv(lines: Sequence[str]) -> bool:
-    """Columns, as many in nearly every record, and a header of names, not a line of something else."""
+    """Columns, as many in nearly every record, and a header of names, not a line of something else.
+
+    Spreadsheets put a byte order mark first; what pandas and R write begins with an index that may have no name.
+    """
     if len(lines) < 3:
         return False
-    header = lines[0].lstrip("\ufeff").rstrip("\r")
+    lines = [lines[0].removeprefix("\ufeff"), *lines[1:]]
+    header = lines[0].rstrip("\r")
     separators = [separator for separator in ",\t;|" if header.count(separator) >= (1 if separator in ",\t" else 2)]
     if not separators or header.lstrip().startswith(("//", "#", "/*", "* ")):
         return False
@@ -302,12 +306,16 @@ def _has_columns(lines: Sequence[str], separator: str) -> bool:
     import csv
 
     try:
-        if not all(map(_is_column_name, next(csv.reader(lines[:1], delimiter=separator)))):
+        names = next(csv.reader(lines[:1], delimiter=separator))
+        is_indexed = not names[0] and separator != "|"
+        if not all(map(_is_column_name, names[is_indexed:])):
             return False
         records = [record for record in csv.reader((line + "\n" for line in lines), delimiter=separator) if record]
     except csv.Error:
         return False
     if len(records) < 3 or records[0] == records[1]:
+        return False
+    if is_indexed and not all(record[0] for record in records[1:]):
         return False
     if len(records[0]) == 2 and not _is_pair_table(records):
         return False
@@ -318,7 +326,7 @@ def _is_pair_table(records: Sequence[Sequence[str]]) -> bool:
     """Whether records of two fields are a table. One separator a line is in prose, paths and code too: so names of
     columns are plain words that no record repeats, every record has two fields, and no space follows a separator."""
     header, body = records[0], records[1:]
-    if len(body) < 3 or not all(map(_PAIR_NAME.fullmatch, header)):
+    if len(body) < 3 or not all(map(_PAIR_NAME.fullmatch, header if header[0] else header[1:])):
         return False
     if not all(len(record) == 2 and record[0] for record in body):
         return False
