@@ -6,13 +6,15 @@ two sequences are equally long, `light=True`, which spares a store reading bodie
 protocol declares, which no code runs.
 
 A small number becomes the next one, which is another count, place or limit. A large one is doubled: that 8,192 bytes
-are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise. An order
-that a clock decides is reversed: no test meets the one moment that divides `<` from `<=`. A -1 that is assigned stands
-for nothing, such as a file that is not open, which -2 does as well: it is left alone.
+are read at once, or 8,193, is the same to everybody, while a limit that is twice as high is another promise. For the
+same reason an order is reversed where one side is a constant of the module with a large number: `<=` in place of `<`
+would be the limit and one. Numbers without a name, such as the status 500, are not limits of this kind. An order that a
+clock decides is reversed too: no test meets the one moment that divides `<` from `<=`. A -1 that is assigned stands for
+nothing, such as a file that is not open, which -2 does as well: it is left alone.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 _COMPARED = {
@@ -54,10 +56,33 @@ def mutants(source: bytes) -> Iterator[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
+    large = _large_constants(tree)
     for node in _behavior(tree):
-        for place, text in _changes(node, source, starts):
+        for place, text in _changes(node, source, starts, large):
             start, stop = _span(place, starts)
             yield Mutant(place.lineno, start, stop, text)
+
+
+def _large_constants(tree: ast.Module) -> set[str]:
+    """Return the names that the module gives to large numbers, written as such or as a sum, product or shift."""
+    found: set[str] = set()
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        target, value = statement.targets[0], statement.value
+        both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        for name, number in zip(target.elts, value.elts, strict=True) if both else [(target, value)]:
+            if isinstance(name, ast.Name) and _number(number) >= _LARGE:
+                found.add(name.id)
+    return found
+
+
+def _number(node: ast.expr) -> int:
+    """Return the number that an expression of numbers is; 0 for any other."""
+    if any(not isinstance(part, ast.Constant | ast.BinOp | ast.operator) for part in ast.walk(node)):
+        return 0
+    value = eval(compile(ast.Expression(node), "", "eval"))
+    return value if isinstance(value, int) else 0
 
 
 def _behavior(node: ast.AST) -> Iterator[ast.AST]:
@@ -90,13 +115,16 @@ def _is_declaration(node: ast.AST) -> bool:
     return isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant) and last.value.value is ...
 
 
-def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+def _changes(
+    node: ast.AST, source: bytes, starts: list[int], large: Collection[str]
+) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     def text(part: ast.expr | ast.stmt) -> str:
         start, stop = _span(part, starts)
         return source[start:stop].decode()
 
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        compared = _REVERSED if type(node.ops[0]) in _REVERSED and _reads_clock(node) else _COMPARED
+        is_reversed = type(node.ops[0]) in _REVERSED and (_reads_clock(node) or _has_name(node, large))
+        compared = _REVERSED if is_reversed else _COMPARED
         yield node, f"(({text(node.left)}) {compared[type(node.ops[0])]} ({text(node.comparators[0])}))"
     elif isinstance(node, ast.BinOp) and type(node.op) in _COMBINED and not isinstance(node.left, ast.Constant):
         yield node, f"(({text(node.left)}) {_COMBINED[type(node.op)]} ({text(node.right)}))"
@@ -119,6 +147,11 @@ def _changes(node: ast.AST, source: bytes, starts: list[int]) -> Iterator[tuple[
 
 def _reads_clock(node: ast.Compare) -> bool:
     return any(clock in ast.unparse(node) for clock in _CLOCKS)
+
+
+def _has_name(node: ast.Compare, names: Collection[str]) -> bool:
+    """Return whether one side of a comparison is one of these names."""
+    return any(isinstance(side, ast.Name) and side.id in names for side in (node.left, *node.comparators))
 
 
 def _is_flat(node: ast.expr) -> bool:

@@ -92,6 +92,18 @@ def test_an_order_that_a_clock_decides_is_reversed() -> None:
     assert b"many = ((count) > (least))" in found
 
 
+def test_an_order_with_a_large_constant_is_reversed() -> None:
+    source = b"_MOST = 4 * 1_024\n_FEW, _LONG = 63, 1 << 20\n_NAME = str(4_096)\n"
+    lines = (b"a = size > _MOST", b"b = _LONG <= size", b"c = size > _FEW", b"d = status >= 500", b"e = name > _NAME")
+    source += b"\n".join(lines)
+    found = [mutant.apply(source).splitlines()[mutant.line - 1] for mutant in mutants(source) if mutant.line > 3]
+    assert b"a = ((size) < (_MOST))" in found
+    assert b"b = ((_LONG) > (size))" in found
+    assert b"c = ((size) >= (_FEW))" in found
+    assert b"d = ((status) > (500))" in found
+    assert b"e = ((name) >= (_NAME))" in found
+
+
 def test_a_number_that_stands_for_nothing_stays_as_it_is() -> None:
     assert not list(mutants(b"fd = -1\n"))
     assert len(list(mutants(b"last = found[-1]\n"))) == 1
