@@ -3,8 +3,8 @@
 Owns: reading an address, and finding the values it names without building the rest of the tree.
 Must not know: how values are shown.
 
-Keys that follow each other up to the next list are found in one pass by `msgspec`, which skips all other values
-at memory speed; JSON that it refuses (NaN, half surrogates) is read by the scanner that cuts JSON.
+A list under keys that follow each other is found in one pass by `msgspec`, which skips all other values at memory
+speed; JSON that it refuses (NaN, half surrogates) is read by the scanner that cuts JSON.
 """
 
 import json
@@ -135,9 +135,9 @@ def find_elements(data: bytes, steps: list[PathStep]) -> tuple[bytes | None, "li
     """
     upto = next((number for number, step in enumerate(steps) if not isinstance(step, KeyStep)), len(steps))
     if upto < len(steps) and isinstance(steps[upto], SliceStep):
-        found = _at_keys(data, [cast("KeyStep", step).name for step in steps[:upto]], list[_raw()])
+        found = _list_at_keys(data, tuple(cast("KeyStep", step).name for step in steps[:upto]))
         if found is not None:
-            return None, cast("list[Any]", found), upto
+            return None, found, upto
     value, at = descend(data, steps)
     return (value, None, at) if at == len(steps) else (None, elements(value, steps[:at]), at)
 
@@ -161,9 +161,6 @@ def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
 
 
 def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
-    found = _at_keys(data, [key.name for key in keys], _raw())
-    if found is not None:
-        return bytes(found)
     at = list(before)
     for key in keys:
         inside = children(data)
@@ -202,10 +199,11 @@ def _raw() -> Any:
 
 
 @lru_cache(maxsize=32)
-def _nested_type(names: tuple[str, ...], kind: Any) -> Any:
-    """A type with only these nested keys; None where a key cannot be the name of a field."""
+def _nested_type(names: tuple[str, ...]) -> Any:
+    """A type with only these nested keys, and a list inside; None where a key cannot be the name of a field."""
     import msgspec
 
+    kind: Any = list[msgspec.Raw]
     try:
         for name in reversed(names):
             fields: list[Any] = [("inner", kind | None, None)]
@@ -215,9 +213,9 @@ def _nested_type(names: tuple[str, ...], kind: Any) -> Any:
     return kind
 
 
-def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
-    """The value under nested keys as this type, found in one pass; None where the slow search is needed."""
-    nested = _nested_type(tuple(names), kind)
+def _list_at_keys(data: bytes, names: tuple[str, ...]) -> list[Any] | None:
+    """The elements of the list under nested keys, found in one pass; None where the slow search is needed."""
+    nested = _nested_type(names)
     found = None if nested is None else _decode(data, nested)
     for _ in names:
         found = getattr(found, "inner", None)
