@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
-from tests.upstream.spelling import Thinking
+from tests.upstream.spelling import Thinking, gemini_signature
 
 Json = dict[str, Any]
-DIALECTS = ("anthropic", "openai_chat", "openai_responses")
+DIALECTS = ("anthropic", "openai_chat", "openai_responses", "gemini", "converse")
+WITH_FREE_TEXT = ("openai_chat", "openai_responses")
+"""The dialects with tools whose input is free text."""
 MODEL = {"anthropic": "claude-sonnet-5", "openai_chat": "gpt-5", "openai_responses": "gpt-5"}
+_FIELDS = {"openai_responses": "input", "gemini": "contents"}
 TOOLS = ("write", "patch", "bash")
 
 
@@ -21,13 +24,21 @@ class WritingAgent:
 
     def __init__(self, dialect: str, thinks: bool = False) -> None:
         self.dialect, self.thinks = dialect, thinks
-        self.field = "input" if dialect == "openai_responses" else "messages"
+        self.field = _FIELDS.get(dialect, "messages")
         self.messages: list[Json] = []
         self.ask("Write the files.")
 
     def ask(self, words: str) -> None:
-        """The user says something."""
-        self.messages.append({"role": "user", "content": words})
+        """The user says something; in Converse, whose roles alternate, after the model did."""
+        if self.dialect == "converse" and self.messages:
+            self.messages.append({"role": "assistant", "content": [{"text": "Done."}]})
+        words_alone: Json = {"gemini": {"parts": [{"text": words}]}, "converse": {"content": [{"text": words}]}}
+        self.messages.append({"role": "user", **words_alone.get(self.dialect, {"content": words})})
+
+    def asked(self) -> list[int]:
+        """The places of the messages in which the user says something."""
+        first = [(at, [*_parts_of(message), {}][0]) for at, message in enumerate(self.messages)]
+        return [at for at, part in first if self.messages[at].get("role") == "user" and "text" in part]
 
     def write(
         self, number: int, content: str | None = None, result: str = "File written.", failed: bool = False
@@ -59,6 +70,19 @@ class WritingAgent:
             done = {"type": "tool_result", "tool_use_id": call_id, "content": result}
             self.messages.append({"role": "assistant", "content": [*thought, use]})
             self.messages.append({"role": "user", "content": [{**done, "is_error": True} if failed else done]})
+        elif self.dialect == "gemini":
+            asked = {"name": "write", "args": arguments, "id": call_id}
+            signed = {"thoughtSignature": gemini_signature(asked)} if self.thinks else {}
+            answer = {"name": "write", "id": call_id, "response": {"error" if failed else "output": result}}
+            self.messages.append({"role": "model", "parts": [{"functionCall": asked, **signed}]})
+            self.messages.append({"role": "user", "parts": [{"functionResponse": answer}]})
+        elif self.dialect == "converse":
+            reasoning = {"reasoningText": {"text": "hm", "signature": Thinking("hm").signature}}
+            use = {"toolUse": {"toolUseId": call_id, "name": "write", "input": arguments}}
+            done = {"toolUseId": call_id, "content": [{"text": result}], **({"status": "error"} if failed else {})}
+            thought = [{"reasoningContent": reasoning}] if self.thinks else []
+            self.messages.append({"role": "assistant", "content": [*thought, use]})
+            self.messages.append({"role": "user", "content": [{"toolResult": done}]})
         elif self.dialect == "openai_chat":
             made: Json = {"id": call_id, "type": "function", "function": {"name": "write", "arguments": written}}
             if self.thinks:
@@ -80,9 +104,20 @@ class WritingAgent:
 
     def body(self) -> bytes:
         """The next request."""
+        if self.dialect == "gemini":
+            offered: Json = {"tools": [{"functionDeclarations": [{"name": name} for name in TOOLS]}]}
+            return json.dumps({"contents": self.messages, **offered}).encode()
+        if self.dialect == "converse":
+            specs = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in TOOLS]
+            return json.dumps({"messages": self.messages, "toolConfig": {"tools": specs}}).encode()
         tools = [{"name": name} for name in TOOLS]
         made = {"model": MODEL[self.dialect], "max_tokens": 100, "tools": tools, self.field: self.messages}
         return json.dumps(made).encode()
+
+
+def _parts_of(message: Json) -> list[Json]:
+    content = message.get("parts", message.get("content"))
+    return [{"text": content}] if isinstance(content, str) else content or []
 
 
 def messages_of(body: bytes) -> list[Json]:
@@ -117,8 +152,12 @@ def results_in(body: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for message in messages_of(body):
         for block in message["content"] if isinstance(message.get("content"), list) else ():
-            if block["type"] == "tool_result":
+            if block.get("type") == "tool_result":
                 found[block["tool_use_id"]] = block["content"]
+            elif "toolResult" in block:
+                found[block["toolResult"]["toolUseId"]] = block["toolResult"]["content"][0]["text"]
+        answers = [part["functionResponse"] for part in message.get("parts", ()) if "functionResponse" in part]
+        found |= {answer["id"]: "".join(answer["response"].values()) for answer in answers}
         if message.get("role") == "tool":
             found[message["tool_call_id"]] = message["content"]
         elif str(message.get("type")).endswith("_output"):

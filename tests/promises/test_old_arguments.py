@@ -6,7 +6,7 @@ checked in `test_never_dearer_machine.py`.
 """
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, event, settings
@@ -17,8 +17,9 @@ from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.truncation.arguments import has_mark
-from tests.conversation.argument_agents import DIALECTS, WritingAgent, arguments_in, messages_of, script
+from tests.conversation.argument_agents import DIALECTS, WITH_FREE_TEXT, WritingAgent, arguments_in, messages_of, script
 from tests.upstream.complaint import complaint
+from tests.upstream.spelling import Dialect
 
 OLD = AutoSettings(
     arguments="old",
@@ -64,7 +65,7 @@ class OldArguments(RuleBasedStateMachine):
         self.agent.write(self.number, result=script(self.number + 5_000, 200))
         self.check()
 
-    @precondition(lambda self: self.agent.dialect != "anthropic")
+    @precondition(lambda self: self.agent.dialect in WITH_FREE_TEXT)
     @rule()
     def a_patch_is_free_text(self) -> None:
         self.number += 1
@@ -79,8 +80,7 @@ class OldArguments(RuleBasedStateMachine):
 
     @rule(steps=st.integers(1, 5))
     def the_client_goes_back(self, steps: int) -> None:
-        asked = [at for at, message in enumerate(self.agent.messages) if message.get("role") == "user"]
-        alone = [at for at in asked if isinstance(self.agent.messages[at]["content"], str)]
+        alone = self.agent.asked()
         self.agent.messages = self.agent.messages[: alone[max(0, len(alone) - steps)] + 1]
         self.before = []
         self.check()
@@ -93,7 +93,7 @@ class OldArguments(RuleBasedStateMachine):
         body = self.agent.body()
         found = self.session.projection(body)
         sent = messages_of(found.messages)
-        assert complaint(json.loads(found.messages)) == ""
+        assert complaint(json.loads(found.messages), cast("Dialect", self.agent.dialect)) == ""
         assert self.session.hydrate(sent) == self.agent.messages
         assert self.session.view(body) == found.messages
         assert self.process().view(body) == found.messages

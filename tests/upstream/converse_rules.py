@@ -155,6 +155,7 @@ def _of_turns(body: Json) -> Iterator[str]:
         yield "A conversation must start with a user message."
     before, waiting = "", list[str]()
     names, made = {tool["toolSpec"]["name"] for tool in _tools(body) if "toolSpec" in tool}, set[str]()
+    users = [at for at, one in enumerate(messages) if one["role"] == "user" and not _inside(one, "toolResult")]
     for at, message in enumerate(messages):
         if message["role"] == before:
             yield f"A conversation must alternate between user and assistant roles (messages.{at})."
@@ -167,16 +168,17 @@ def _of_turns(body: Json) -> Iterator[str]:
         if made & set(waiting) or len(set(waiting)) != len(waiting):
             yield f"messages.{at}.content contains duplicate toolUse ids"
         made |= set(waiting)
-        yield from _of_calls(at, message, calls, names)
+        yield from _of_calls(at, message, calls, names, is_current=at > max(users, default=-1))
     if waiting:
         yield f"Expected toolResult blocks for the following Ids: {', '.join(waiting)}"
 
 
-def _of_calls(at: int, message: Json, calls: list[Json], names: set[str]) -> Iterator[str]:
+def _of_calls(at: int, message: Json, calls: list[Json], names: set[str], *, is_current: bool) -> Iterator[str]:
+    """What is refused of calls; reasoning has to come back with its calls in the turn that goes on."""
     for call in calls:
         if message["role"] != "assistant" or (names and call["name"] not in names):
             yield f"messages.{at}: the tool {call['name']} is not one of toolConfig.tools"
-        if _inside(message, "reasoningContent") and "this view hides them]" in json.dumps(call["input"]):
+        if is_current and _inside(message, "reasoningContent") and "this view hides them]" in json.dumps(call["input"]):
             yield f"the arguments of {call['toolUseId']} were changed beside signed reasoning"
 
 
