@@ -203,4 +203,4 @@ def _short(arguments: str | None) -> str:
 def number(query: Mapping[str, str], key: str, default: int, least: int, most: int) -> int:
     """A number of the query, limited to the allowed range."""
     text = query.get(key, "")
-    return max(least, min(most, int(text))) if text.isascii() and text.lstrip("-").isdecimal() else default
+    return max(least, min(most, int(text))) if text.isascii() and text.removeprefix("-").isdecimal() else default
