@@ -1,4 +1,4 @@
-"""Images and documents made by hand: valid headers, any size, no library needed."""
+"""Images and documents made by hand: valid headers and ends, any size, no library needed."""
 
 import random
 import struct
@@ -19,15 +19,24 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 
 def jpeg(width: int, height: int, before: int = 70_000) -> bytes:
-    """A JPEG's header with `before` bytes of other segments in front of its size."""
+    """A JPEG without pixels, with `before` bytes of other segments in front of its size."""
     padding = b"".join(b"\xff\xe1" + struct.pack(">H", 2 + 60_000) + bytes(60_000) for _ in range(before // 60_000))
     frame = b"\xff\xc2" + struct.pack(">HBHHB", 17, 8, height, width, 3) + bytes(9)
-    return b"\xff\xd8\xff\xe0" + struct.pack(">H", 16) + b"JFIF\0" + bytes(9) + padding + frame
+    return (
+        b"\xff\xd8\xff\xe0"
+        + struct.pack(">H", 16)
+        + b"JFIF\0"
+        + bytes(9)
+        + padding
+        + frame
+        + b"\xff\xda\x00\x02\xff\xd9"
+    )
 
 
 def gif(width: int, height: int) -> bytes:
-    """A GIF's header."""
-    return b"GIF89a" + struct.pack("<HH", width, height) + bytes(20)
+    """A GIF of one frame without pixels."""
+    size = struct.pack("<HH", width, height)
+    return b"GIF89a" + size + bytes(3) + b"," + bytes(4) + size + b"\x00\x02\x00;"
 
 
 def webp(width: int, height: int, kind: bytes = b"VP8X") -> bytes:
@@ -38,7 +47,7 @@ def webp(width: int, height: int, kind: bytes = b"VP8X") -> bytes:
         rest = bytes(4) + b"\x2f" + ((width - 1) | (height - 1) << 14).to_bytes(4, "little") + bytes(8)
     else:
         rest = bytes(7) + b"\x9d\x01\x2a" + struct.pack("<HH", width, height)
-    return b"RIFF" + bytes(4) + b"WEBP" + kind + rest
+    return b"RIFF" + struct.pack("<I", 8 + len(rest)) + b"WEBP" + kind + rest
 
 
 def pdf(pages: int) -> bytes:

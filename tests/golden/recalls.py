@@ -4,11 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tests.canonical.pictures import png
 from tests.golden import doors
 from tests.golden.conversations import DIALECTS, Talk, steps
 from tests.golden.recorder import Recorder
 from tests.golden.setups import Work, settings
-from tests.golden.texts import KINDS, binary, text
+from tests.golden.texts import KINDS, text
 
 _ASKED: dict[str, dict[str, Any]] = {
     "all": {},
@@ -76,7 +77,7 @@ def recalls(out: Recorder) -> None:
             found = [doors.recall(work.session, "get_artifact", one) for one in asked]
             text_of = work.session.recall(shown.artifact_id, lines="3-5")
             out.add(f"{work.name}/{kind}", [found, text_of, work.session.recall(shown.trace_id, chars=(9, 99))])
-        shown = doors.kept(work.session, "bash", {}, binary(50_000))
+        shown = doors.kept(work.session, "bash", {}, png(640, 400, 1, 50_000))
         asked = [{"id": shown.trace_id, **more} for more in _ASKED.values()]
         out.add(f"{work.name}/binary", [doors.recall(work.session, "get_artifact", one) for one in asked])
         for at, asked in enumerate(({}, {"id": 7}, {"id": "nobody"}, {"artifact_id": "x"}, {"id": None, "lines": 5})):

@@ -15,7 +15,7 @@ from keepwhole.canonical.media import MediaBytes
 from keepwhole.store.protocol import result_of
 from keepwhole.wire.media import HEAD
 from tests.apps.proxy.screenshots import step_messages, text_part
-from tests.canonical.pictures import gif, pdf, png
+from tests.canonical.pictures import gif, jpeg, pdf, png
 from tests.promises.conversations import user_message
 from tests.promises.dialect_bodies import ALL
 from tests.promises.test_media import EAGER, request, sent_messages
@@ -201,8 +201,8 @@ def test_a_document_of_text_is_counted_as_text() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"<html>404</html>", b"\x89PNG\r\n", png(9_000, 1), gif(4, 4), b""],
-    ids=["page", "cut", "long", "gif", "none"],
+    [b"<html>404</html>", b"\x89PNG\r\n", png(9_000, 1), gif(4, 4), b"", PICTURE[:-30], jpeg(900, 700)[:-2]],
+    ids=["page", "cut", "long", "gif", "none", "without its end", "a photo without its end"],
 )
 def test_only_what_providers_take_is_shown_again(data: bytes) -> None:
     session = Session("s", store=MemoryStore())

@@ -7,6 +7,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.canonical.media import FILE_ID, PDF, TEXT, URL, MediaBytes, image_size, is_words
 from keepwhole.canonical.media import media_type as media_type_of
 from keepwhole.canonical.utf8 import encode
+from keepwhole.canonical.whole_media import is_whole
 from keepwhole.errors import UsageError
 from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
 from keepwhole.recall.answer import NOT_TEXT, RecallAnswer, RecallCall
@@ -75,6 +76,8 @@ def _is_readable(reader: BodyReader, media_type: str) -> bool:
 
 def _is_as_told(media: MediaBytes) -> bool:
     """Whether providers take an image or a document: others would refuse the request, and each one after it."""
+    if not is_whole(media.data, media.media_type):
+        return False
     if media.kind == "image":
         return media_type_of(media.data) == media.media_type and max(image_size(media.data)) <= _LONGEST_EDGE
     return media.media_type != PDF or media_type_of(media.data) == PDF
