@@ -118,3 +118,11 @@ def test_a_large_array_has_the_same_elements_from_either_end() -> None:
 def test_strings_are_found_in_any_text() -> None:
     text = r'{"a\"b": "c"} "and no end'
     assert [text[start:stop] for start, stop in find_strings(text)] == [r'"a\"b"', '"c"', '"and no end']
+
+
+def test_a_path_that_is_too_deep_to_follow_leads_nowhere() -> None:
+    depth = 5_000
+    text = "[" * depth + "1" + "]" * depth
+    assert find_values(text, 0, [((0,) * depth, None)]) == []
+    short = "[" * 9 + "]" * 9
+    assert [short[start:stop] for start, stop, _ in find_values(short, 0, [((0,) * 8, None)])] == ["[]"]

@@ -140,3 +140,32 @@ def test_fewer_sessions_are_held_where_their_requests_are_large(monkeypatch: pyt
         assert desk.begin("POST", "/v1/messages", headers, json.dumps(body).encode()) is not None
     assert list(desk._sessions) == ["s5", "s6", "s7", "s8"]
     assert set(desk._weights) == {"s5", "s6", "s7", "s8"}
+
+
+def test_what_cannot_be_understood_is_passed_on_and_counted() -> None:
+    desk = SessionRouter(each=True, store=MemoryStore())
+    for path, body in (
+        ("/v1/messages", b"no JSON"),
+        ("/model/m/count-tokens", b'{"input": {"other": {}}}'),
+        ("/model/m/invoke", b'{"messages": [{"role": "user", "content": "hi"}]}'),
+    ):
+        assert desk.begin("POST", path, {}, body) is None
+    assert desk.begin("GET", "/v1/messages", {}, b"{}") is None
+    assert desk.begin("POST", "/v1/other", {}, b"{}") is None
+    assert dict(desk.counts) == {
+        "requests": 3,
+        "untouched": 3,
+        "untouched: not understood": 2,
+        "untouched: of another vendor": 1,
+    }
+
+
+def test_sixty_four_sessions_are_remembered_and_the_longest_unused_is_read_again() -> None:
+    desk = SessionRouter(each=True, store=MemoryStore())
+    first, second = desk.session("s0"), desk.session("s1")
+    for number in range(2, 64):
+        desk.session(f"s{number}")
+    assert desk.session("s0") is first
+    desk.session("s64")
+    assert desk.session("s0") is first
+    assert desk.session("s1") is not second

@@ -47,3 +47,12 @@ def test_links_are_followed_to_files_but_not_to_folders_elsewhere(tmp_path: Path
     os.symlink(outside / "x.log", inside / "y.log")
     assert below(inside) == ["elsewhere", "own/x.log", "y.log"]
     assert "not followed" in why_not_searched(inside / "elsewhere")
+
+
+def test_a_folder_is_not_searched_for_one_of_three_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    assert why_not_searched(link) == "a link to a folder elsewhere is not followed: name that folder"
+    assert why_not_searched(tmp_path) == "it is a directory; those more than 100 levels deep are not searched"
+    monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (tmp_path, os.R_OK | os.X_OK))
+    assert why_not_searched(tmp_path) == "the folder cannot be read (Permission denied)"

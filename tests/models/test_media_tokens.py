@@ -131,3 +131,12 @@ def test_what_cannot_be_read_has_a_flat_price() -> None:
 
 def test_every_rule_has_its_name() -> None:
     assert set(RULES) == set(get_args(RuleName))
+
+
+def test_a_document_that_is_text_is_counted_by_its_bytes_with_as_many_in_reserve() -> None:
+    table = Media("text/csv", 4_003, b"")
+    assert (media_tokens(table), media_reserve(table)) == (1_000, 1_000)
+    named = reference_to("document", "file-1", is_url=False)
+    assert media_tokens(named) > named.size
+    drawing = Media("image/svg+xml", 4_003, b"", 100, 100)
+    assert (media_tokens(drawing), media_reserve(drawing)) == (media_tokens(Media("image/png", 9, b"", 100, 100)), 0)
