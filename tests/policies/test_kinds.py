@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.policies.kinds import Kind, kind_of
+from keepwhole.policies.kinds import Kind, kind_of, target_of, works_on_files
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,86 @@ def test_no_arguments_raise(arguments: str) -> None:
 @given(st.text(max_size=60))
 def test_no_command_raises(command: str) -> None:
     assert kind_of("Bash", json.dumps({"command": command})) in ("read", "search", "shell")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "target"),
+    [
+        ("shot", '{"url": "u", "full": true}', ("shot", "u")),
+        ("shot", '{"path": "p", "url": "u", "app": 3}', ("shot", "u", "3", "p")),
+        ("shot", "{}", ("shot",)),
+        ("shot", "[1]", ("shot",)),
+        ("shot", "no JSON", ("shot",)),
+        ("shot", "[" * 9_000, ("shot",)),
+        ("shot", '{"url": "' + "u" * 9_989 + '"}', ("shot", "u" * 9_989)),
+        ("shot", '{"url": "' + "u" * 9_990 + '"}', ("shot",)),
+    ],
+)
+def test_an_image_is_of_what_its_call_names(tool: str, arguments: str, target: tuple[str, ...]) -> None:
+    assert target_of(tool, arguments) == target
+
+
+@pytest.mark.parametrize(
+    ("tools", "works"),
+    [
+        (["Bash"], True),
+        (["get_order", "Read"], True),
+        (["Grep"], True),
+        (["str_replace_editor"], True),
+        (["Task", "get_order"], False),
+        ([], False),
+    ],
+)
+def test_an_agent_works_on_files_where_a_tool_reads_searches_edits_or_runs(tools: list[str], works: bool) -> None:
+    assert works_on_files(tools) is works
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ('{"command": "view", "path": "a"}', "read"),
+        ('{"command": "create", "path": "a"}', "other"),
+        ('{"x": "' + "y" * 380 + '", "command": "view"}', "other"),
+        ('{"x": "' + "y" * 370 + '", "command": "view"}', "read"),
+    ],
+)
+def test_an_editor_reads_where_it_views(arguments: str, kind: Kind) -> None:
+    assert kind_of("str_replace_based_edit_tool", arguments) == kind
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ('{"cmd": ["bash", "-lc", "cat a"]}', "read"),
+        ('{"cmd": ["bash", "-c", "rg a"]}', "search"),
+        ('{"cmd": ["bash", "-x", "cat a"]}', "shell"),
+        ('{"cmd": ["cat", "a"]}', "read"),
+        ('["cat", "a"]', "read"),
+        ('"cat a"', "read"),
+        ("cat a", "read"),
+        ("3", "shell"),
+        ("{}", "shell"),
+        ('{"command": 3}', "shell"),
+        ('{"other": "x", "command": "cat \\"my file\\" && ls"}', "read"),
+        ('{"command": "cat a\\nls b"}', "read"),
+        ('{"command": "ls a\\nls b"}', "search"),
+        ('{"command": "cat a\\nmake"}', "shell"),
+        ('{"command": "pwd"}', "shell"),
+        ('{"command": "cd a && pwd"}', "shell"),
+        ('{"command": "git grep x"}', "search"),
+        ('{"command": "git ls-files"}', "search"),
+        ('{"command": "git log"}', "shell"),
+        ('{"command": "sed -i s/a/b/ c"}', "shell"),
+        ('{"command": "cat a | tee b"}', "shell"),
+        ('{"command": "cat a > b"}', "shell"),
+        ('{"command": "cat $FILE"}', "read"),
+        ('{"command": "cat $(ls)"}', "read"),
+        ('{"command": "cat `ls`"}', "shell"),
+        ('{"command": "cat a || true"}', "read"),
+        ('{"command": "cat ' + "a" * 390 + '; make"}', "shell"),
+        ('{"command": "cat ' + "a" * 400 + '; make"}', "read"),
+        ('{"x": "' + "y" * 3_960 + '", "command": "cat a"}', "read"),
+    ],
+)
+def test_a_shell_that_only_shows_is_known_in_every_spelling(arguments: str, kind: Kind) -> None:
+    assert kind_of("bash", arguments) == kind

@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,3 +81,46 @@ def test_a_base_is_not_left_out_before_what_differs_from_it() -> None:
     assert decided[1].rule == NEAR
     choices = by_number(auto.age(made, decided, SITUATION))
     assert (0 in choices) <= (1 in choices)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now", "same"),
+    [
+        ("abcd", "abcd", "++++"),
+        ("abcd", "abXcd", "++-++"),
+        ("aabb", "aabb", "++++"),
+        ("aaXbb", "aaYbb", "++-++"),
+        ("xaax", "aa", "--"),
+        ("aa", "aaa", "++-"),
+        ("aab", "aaab", "++-+"),
+        ("abab", "bab", "+++"),
+        ("qaazaa", "qaaaa", "+++++"),
+        ("abc", "cab", "-++"),
+        ("abcde", "edabc", "--+++"),
+        ("", "ab", "--"),
+        ("ab", "", ""),
+        ("ccXcc", "cc", "++"),
+        ("mccX", "nccX", "-+++"),
+        ("mccXcc", "mccYcc", "+++-++"),
+    ],
+)
+def test_lines_are_matched_by_those_that_are_there_once_and_the_equal_ones_beside_them(
+    earlier: str, now: str, same: str
+) -> None:
+    found = "".join("+" if one else "-" for one in unchanged_lines(earlier, now))
+    assert found == same
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now", "shown"),
+    [
+        ("abcde", "abcde", []),
+        ("abcde", "abXde", [(2, 8)]),
+        ("abcde", "Xbcde", [(0, 4)]),
+        ("abcde", "abcdX", [(6, 10)]),
+        ("abcdefgh", "aXcdefXh", [(0, 6), (10, 16)]),
+        ("abcdefgh", "aXcdXfgh", [(0, 12)]),
+    ],
+)
+def test_a_line_around_those_that_differ_is_shown(earlier: str, now: str, shown: list[tuple[int, int]]) -> None:
+    assert differing_spans(*("".join(f"{line}\n" for line in text) for text in (earlier, now))) == shown

@@ -147,3 +147,77 @@ def test_the_answer_does_not_hang_on_the_hash_seed() -> None:
     }
     assert len(answers) == 1
     assert answers != {"None\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "is_found"),
+    [
+        (" INV-204 " * 5, "INV-204", True),
+        (" INV-204 " * 6, "INV-204", False),
+        ("xINV-204", "INV-204", False),
+        ("INV-204x", "INV-204", False),
+        ("xINV-204x (INV-204)", "INV-204", True),
+        ("INV-204", "INV-204", True),
+        ("a1b2c", "a1b2c", False),
+        ("a1b2cd", "a1b2cd", True),
+        ("12345", "12345", True),
+        ("1234", "1234", False),
+        ("a.b_cd", "a.b_cd", False),
+        ("a.b_cde", "a.b_cde", True),
+        ("parseAb", "parseAb", True),
+        ("parsAb", "parsAb", False),
+        ("see x1" + "y" * 17, "x1" + "y" * 17, True),
+    ],
+)
+def test_a_value_is_found_where_it_is_rare_and_a_word_of_its_own(text: str, value: str, is_found: bool) -> None:
+    assert feeds(text, json.dumps([value])) is is_found
+
+
+@pytest.mark.parametrize("before", range(13))
+def test_twenty_shared_characters_are_found_wherever_they_begin(before: int) -> None:
+    shared = "qwertyuiop asdfghjkl"
+    assert len(shared) == STRETCH == 20
+    text = "0" * before + shared + "1" * 30
+    assert ReferenceIndex(["2" * 7 + shared + "3" * 9]).shared_with(text) == shared
+    assert ReferenceIndex(["2" * 7 + shared[:19] + "3" * 9]).shared_with(text) is None
+
+
+@pytest.mark.parametrize(("letters", "is_found"), [("abcdefgh", True), ("abcdefg", False)])
+def test_a_stretch_of_less_than_eight_different_characters_says_nothing(letters: str, is_found: bool) -> None:
+    stretch = (letters * 5)[:30]
+    assert feeds(f"{stretch}\n", json.dumps([f"!!{stretch}!!"])) is is_found
+
+
+def test_a_shared_stretch_reaches_a_hundred_and_twenty_bytes_to_either_side() -> None:
+    text = "".join(f"{number:03} " for number in range(100))
+    shared = ReferenceIndex([text]).shared_with(text)
+    assert shared == text[: 12 + 120].strip()
+    later = ReferenceIndex([text[200:]]).shared_with("x" * 12 + text[200:])
+    assert later is not None
+    assert text[200:].startswith(later)
+
+
+def test_of_many_values_the_latest_forty_eight_are_looked_for() -> None:
+    values = [f"id-{number:04}" for number in range(60)]
+    index = ReferenceIndex([" ".join(values)])
+    assert [index.shared_with(f"({value})") is not None for value in values] == [False] * 12 + [True] * 48
+
+
+def test_a_value_counts_from_the_part_on_that_says_it_last() -> None:
+    index = ReferenceIndex(["üü INV-204", "INV-204 and", "more"])
+    assert index.starts == [0, 13, 25]
+    assert index.shared_with("INV-204", since=13) == "INV-204"
+    assert index.shared_with("INV-204", since=14) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts_found"),
+    [
+        ('{"a": ["x", 1, null, true], "b": {"c": 2.5}}', ["x", "1", "2.5"]),
+        ("no JSON", ["no JSON"]),
+        ("[" * 9_000, ["[" * 9_000]),
+        ("null", []),
+    ],
+)
+def test_arguments_are_their_texts_and_numbers(arguments: str, texts_found: list[str]) -> None:
+    assert sorted(argument_texts(arguments)) == sorted(texts_found)
