@@ -7,7 +7,8 @@ What survived is written to `.mutants/survived-S.txt`; `--again` tries those alo
 
 The closest tests are found by a map of which test runs which line; `python -m tests.mutants --map` makes it, in
 `.mutants/map`. Test files that have changed since are run whole; `--map FILES` records these, or single tests, anew and
-leaves the rest of the map as it is. `--by-name` does without a map. `--only PATTERN` draws from the files alone whose
+leaves the rest of the map as it is. `--by-name` does without a map, and so does `--tests FILES`, which collects these
+once and runs nothing else: with few fast ones a module takes seconds. `--only PATTERN` draws from the files alone whose
 path has a match. `--unbroken` breaks nothing: what is caught then, a test has caught that fails by itself. `--unrun`
 tries nothing and lists the lines that no test in the map ran: there every mutant survives.
 """
@@ -176,24 +177,23 @@ def noticed_by(
     return None
 
 
-def is_decided(coverage: CoverageMap | None, catcher: str | None) -> bool:
-    """Return whether a result counts: whole files may take too long whether a line is broken or not."""
-    return catcher != UNDECIDED and (coverage is not None or catcher != UNENDED)
+def is_decided(catcher: str | None, *, by_name: bool) -> bool:
+    """Return whether a result counts: files chosen by name may take too long whether a line is broken or not."""
+    return catcher != UNDECIDED and not (by_name and catcher == UNENDED)
 
 
-def runner_for(coverage: CoverageMap | None, tree: Path, plain: Runner, stack: ExitStack) -> Runner:
-    """Return the runner for a copy of the tree: with a map, one that collects the tests of the map once."""
-    if coverage is None:
-        return plain
-    return QuickRunner(stack.enter_context(CollectedRunner(tree, coverage.unchanged_files())), plain)
+def runner_for(collected: Sequence[str], tree: Path, plain: Runner, stack: ExitStack) -> Runner:
+    """Return the runner for a copy of the tree: where test files are collected once, one that has done so."""
+    return QuickRunner(stack.enter_context(CollectedRunner(tree, collected)), plain) if collected else plain
 
 
-def runs_in_tests_alone(coverage: CoverageMap, one: Drawn) -> bool:
-    """Return whether a line has no effect before a test begins, when modules are imported and tests collected."""
+def runs_in_tests_alone(coverage: CoverageMap | None, one: Drawn) -> bool:
+    """Return whether a line has no effect before a test begins, when modules are imported and tests collected; without
+    a map, whether it is in a function."""
     line, name = one.mutant.line, one.path.relative_to(ROOT).as_posix()
     if is_adapter(one.path) or function_around(one.source, line) is None:
         return False
-    return line not in coverage.lines_between_tests(name)
+    return coverage is None or line not in coverage.lines_between_tests(name)
 
 
 def write(place: Path, content: bytes) -> None:
@@ -203,8 +203,11 @@ def write(place: Path, content: bytes) -> None:
     os.utime(place, (moment, moment))
 
 
-def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> list[tuple[Drawn, str | None]]:
-    """Try mutants in several copies of the tree and print each with what caught it."""
+def try_all(
+    drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int, files: Sequence[str] = ()
+) -> list[tuple[Drawn, str | None]]:
+    """Try mutants in several copies of the tree and print each with what caught it; with `files`, by these alone."""
+    collected = coverage.unchanged_files() if coverage else files
     waiting: Queue[Drawn] = Queue()
     for one in drawn:
         waiting.put(one)
@@ -214,20 +217,20 @@ def try_all(drawn: Sequence[Drawn], coverage: CoverageMap | None, jobs: int) -> 
     def work(tree: Path) -> None:
         with ExitStack() as stack, suppress(Empty):
             start = cache(lambda python: stack.enter_context(Runner(tree, python)))
-            usual = cache(lambda: runner_for(coverage, tree, start(Path(sys.executable)), stack))
+            usual = cache(lambda: runner_for(collected, tree, start(Path(sys.executable)), stack))
             passes = cache(lambda name: usual().run([name], _PATIENCE)[0] == 0)
             while True:
                 one = waiting.get_nowait()
-                is_quick = coverage is not None and runs_in_tests_alone(coverage, one)
+                is_quick = bool(collected) and runs_in_tests_alone(coverage, one)
                 runner = usual() if is_quick else start(interpreter(one.path))
                 patience = _PATIENCE if coverage else _SHORT_PATIENCE
-                chosen = batches(coverage, one, passes, before)
+                chosen = iter([files]) if files else batches(coverage, one, passes, before)
                 run = partial(caught_by, one, tree, runner, patience=patience)
                 results = (noticed_by(tests, run, passes) for tests in chosen)
                 catcher = next((result for result in results if result), None)
                 tried.append((one, catcher))
                 before.add(one.path.name, catcher)
-                is_counted = is_decided(coverage, catcher)
+                is_counted = is_decided(catcher, by_name=not collected)
                 verdict = "SURVIVED" if not catcher else "caught" if is_counted else "undecided"
                 print(f"{verdict}: {one.words} | {catcher or ''}", flush=True)
 
@@ -246,6 +249,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="PATTERN", help="draw from files with a match in their path")
     parser.add_argument("--map", nargs="*", metavar="FILE", help="record which tests run which line, and break nothing")
     parser.add_argument("--by-name", action="store_true", help="choose test files by names and imports, without a map")
+    parser.add_argument(
+        "--tests", nargs="+", default=(), metavar="FILE", help="run these test files alone, without a map"
+    )
     parser.add_argument("--again", action="store_true", help="only try what survived with this seed")
     parser.add_argument("--unrun", action="store_true", help="list the lines that no test ran, and break nothing")
     parser.add_argument("--unbroken", action="store_true", help="break nothing, to see that nothing is caught then")
@@ -258,7 +264,7 @@ def main() -> int:
     if args.map is not None:
         make_map(FOLDER / "map", args.jobs, args.map)
         return 0
-    coverage = None if args.by_name else CoverageMap(FOLDER / "map")
+    coverage = None if args.by_name or args.tests else CoverageMap(FOLDER / "map")
     if args.unrun:
         print_unrun(CoverageMap(FOLDER / "map"), args.only)
         return 0
@@ -272,8 +278,8 @@ def main() -> int:
         drawn = [one for one in drawn if one not in untried]
     if args.unbroken:
         drawn = [one._replace(mutant=one.mutant._replace(start=0, stop=0, text="")) for one in drawn]
-    tried = try_all(drawn, coverage, args.jobs)
-    decided = [(one, catcher) for one, catcher in tried if is_decided(coverage, catcher)]
+    tried = try_all(drawn, coverage, args.jobs, args.tests)
+    decided = [(one, catcher) for one, catcher in tried if is_decided(catcher, by_name=args.by_name)]
     survived = [one.words for one, catcher in decided if not catcher]
     FOLDER.mkdir(exist_ok=True)
     survived_before.write_text("".join(f"{words}\n" for words in survived), encoding="utf-8")

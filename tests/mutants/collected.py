@@ -174,7 +174,10 @@ class Server:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Answer until nobody asks any more."""
         imported = Imported(self._tree)
-        items = {item.nodeid: item for item in session.items}
+        named: dict[str, list[pytest.Item]] = defaultdict(list)  # by their own names, and by those of their files
+        for item in session.items:
+            named[item.nodeid].append(item)
+            named[item.nodeid.partition("::")[0]].append(item)
         gc.collect()
         gc.freeze()
         for line in self._asked:
@@ -187,7 +190,7 @@ class Server:
                         output.write("not possible")
                         output.flush()
                         os._exit(0)
-                    self._run(session, [items[test] for test in tests if test in items])
+                    self._run(session, [item for test in tests for item in named.get(test, ())])
                     print("", *(f"FAILED {test}" for test in self._failed), sep="\n", flush=True)
                     return True
                 code = wait_for(child, patience)

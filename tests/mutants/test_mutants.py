@@ -326,6 +326,8 @@ def test_where_tests_are_collected_once_a_mutant_takes_the_place_of_the_function
         ):
             assert caught_by(one, tmp_path, quick, several, patience=60) == catcher
         assert collected.run([f"{file}::test_that_is_nowhere"], 60)[0] == 5
+        assert caught_by(broken("> LIMIT", "< LIMIT"), tmp_path, quick, [file], 60) == f"{file}::test_large[4]"
+        assert caught_by(broken("number * by", "by * number"), tmp_path, quick, [file], 60) is None
         alone = [
             caught_by(one, tmp_path, collected, several, patience=60)
             for one in (broken("> LIMIT", "< LIMIT"), broken("LIMIT = 3", "LIMIT = 9"))

@@ -14,6 +14,7 @@ def test_a_call_is_printed_as_it_can_be_made() -> None:
 def test_the_words_beside_an_image_leave_out_how_else_to_get_it() -> None:
     assert RecallAnswer("[image]\n[Not text: `keepwhole` gives it]").beside_media == "[image]"
     assert RecallAnswer("[image]").beside_media == "[image]"
+    assert RecallAnswer("[image]").is_error is False
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,8 @@ def test_ten_results_are_listed_newest_last() -> None:
     assert "older" not in ten
     assert unknown("x", known(1)).is_error
     assert "- [Artifact: art_0_x]" not in eleven
+    long = [one.replace(summary="s" * 6_000) for one in known(9)]
+    assert unknown("x", long).content.count("- [Artifact: ") == (32_000 - 400) // 6_030
     assert eleven.endswith("(1.0 KB)\n(older ones not listed)")
 
 

@@ -65,4 +65,5 @@ def test_a_unit_names_its_place_and_the_call_that_reads_around_it(
 def test_units_are_told_one_below_the_other_without_their_empty_ends() -> None:
     two = (UNIT, UNIT.replace(text="more", last_line=40))
     assert Selection(query="x", units=two).text == units_text(two)
+    assert (Selection(query="x").units, Selection(query="x").tokens, Selection(query="x").is_all) == ((), 0, True)
     assert units_text(two) == f"{UNIT.heading}\nfive\nlines\n\n{two[1].heading}\nmore\n"
