@@ -162,3 +162,13 @@ def test_an_id_works_in_a_fork_and_in_its_origin(cli: Cli, ids: dict[str, str]) 
     assert cli("sessions", "purge", "p1", "--yes").returncode == 0
     assert cli("show", ids["artifact"]).returncode == 0
     assert cli("sessions", "verify", "--all").returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["artifact", "trace"])
+def test_one_result_is_explained_by_its_id_wherever_it_is(cli: Cli, ids: dict[str, str], kind: str) -> None:
+    session = Session("newer", store=SqliteStore(str(cli.folder / "home")))
+    session.keep("bash", None, LONG)
+    session.store.close()
+    found = cli.json("explain", ids[kind])
+    assert found["session"] == ids["session"]
+    assert [each["artifact_id"] for each in found["edits"]] == [ids["artifact"]]

@@ -1,7 +1,8 @@
-"""`keepwhole explain SESSION [NUMBER]`: which rule edited what, when, what it saved, how to undo it."""
+"""`keepwhole explain [SESSION [NUMBER]|ID]`: which rule edited what, when, what it saved, how to undo it."""
 
 import argparse
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from keepwhole.apps.cli import screen
@@ -19,30 +20,44 @@ from keepwhole.store.protocol import decision_of, entry_of, result_of
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
-    parser.add_argument("session", metavar="SESSION", nargs="?", help="session (default: the newest here)")
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="session, or a result's ID (default: the newest session here)"
+    )
     parser.add_argument("step", metavar="NUMBER", nargs="?", type=int, help="only the result with this number")
     parser.set_defaults(act=explain)
 
 
 def explain(args: argparse.Namespace) -> int:
     """Explain every result that is not shown in full."""
-    context = CommandContext(args)
-    info = context.current_session()
-    found = [each for each in _explain(context, info.name) if args.step in (None, each["step"])]
-    would_be = [] if found else _would_be(context, info.name)
+    context, session, number = _asked_for(args)
+    found = [each for each in _explain(context, session) if number in (None, each["step"])]
+    would_be = [] if found else _would_be(context, session)
     context.close()
-    if would_be and args.step is None:
-        return _print_shadow(info.name, would_be, args.json)
-    if args.step is not None and not found:
+    if would_be and number is None:
+        return _print_shadow(session, would_be, args.json)
+    if number is not None and not found:
         raise NotFound(
-            f"Result {args.step} of session `{info.name}` was not shortened by any rule. "
+            f"Result {number} of session `{session}` was not shortened by any rule. "
             "`keepwhole explain` lists those that were."
         )
     if args.json:
-        screen.print_json({"session": info.name, "edits": found})
+        screen.print_json({"session": session, "edits": found})
         return 0
-    _print(info.name, found)
+    _print(session, found)
     return 0
+
+
+def _asked_for(args: argparse.Namespace) -> tuple[CommandContext, str, int | None]:
+    """The record, and the session and the number that are asked for: by themselves, or by the id of a result."""
+    if (args.session or "").startswith(("art_", "trace_")) and args.step is None:
+        context = CommandContext(argparse.Namespace(config=args.config))
+        with suppress(NotFound):  # then a session has such a name
+            row = context.find_result(args.session)
+            results = context.store.rows(row.session, kind="result", light=True)
+            return context, row.session, 1 + sum(each.seq < row.seq for each in results)
+        context.close()
+    context = CommandContext(args)
+    return context, context.current_session().name, args.step
 
 
 def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
