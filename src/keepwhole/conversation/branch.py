@@ -41,6 +41,7 @@ from keepwhole.canonical.message import Path
 from keepwhole.conversation.context import BranchContext, FindOriginal
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.lost_results import LostResultCheck
+from keepwhole.conversation.made_edits import MadeEdits
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
 from keepwhole.conversation.recognized_messages import RecognizedMessage, recognize
@@ -104,8 +105,7 @@ class Branch:
         """How many decisions of the journal were applied."""
         self._sent_whole: set[tuple[str, int]] = set()
         """Results that were sent in full and are not on record, by their call and a hash of their text."""
-        self._pairs = PairCheck()
-        self.lost = LostResultCheck()
+        self._made, self._pairs, self.lost = MadeEdits(), PairCheck(), LostResultCheck()
         self._cut_by_client: set[int] = set()
         """Numbers of the results that are on record only as the client had cut them."""
         self._with_original: set[int] = set()
@@ -240,6 +240,7 @@ class Branch:
         self._places = None
         self._pairs.cut_back(length)
         self._unedited = {index for index in self._unedited if index < length}
+        self._made.cut_back(length, left)
         self._by_trace = {}
         for seen in self._results:
             if seen.item.name is not None:
@@ -470,14 +471,18 @@ class Branch:
     def _show(self, seen: SeenResult, choice: Choice) -> None:
         item = seen.item
         self.decisions.hold(item, seen.show(choice, self.transcript, self._messages))
+        if seen.arguments is not None:
+            self._made.calls.add(item.number)
         self._edit(item.index)
         if item.index in self._unedited:
             self.leave_unedited(item.index)
 
     def _edit(self, index: int) -> None:
         """Make the message at `index` as it is sent."""
-        edits = (self._results[item.number].edit() for item in self.transcript.items_in(index))
-        applied = apply((self._messages[index],), {0: [edit for edit in edits if edit is not None]})
+        made = (self._results[item.number].edit() for item in self.transcript.items_in(index))
+        edits = tuple(edit for edit in made if edit is not None)
+        self._made.hold(index, edits)
+        applied = apply((self._messages[index],), {0: edits})
         self._edited[index] = applied.messages[0]
         if applied.skipped:
             self._unedited.add(index)
@@ -485,6 +490,7 @@ class Branch:
     def leave_unedited(self, index: int) -> None:
         """Count a message as sent the way it came, since it could not be edited."""
         self._unedited.add(index)
+        self._made.drop(index)
         for item in self.transcript.items_in(index):
             if item.number in self.decisions:
                 self.decisions.hold(item, self.decisions[item.number]._replace(tokens=item.tokens))
@@ -501,17 +507,19 @@ class Branch:
         edited = apply(self._messages, self.edited_texts()).messages if self.restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 
-    def edited_texts(self, *, arguments: bool = False) -> dict[int, list[tuple[Path, Any]]]:
+    def edited_texts(self, *, arguments: bool = False) -> dict[int, Sequence[tuple[Path, Any]]]:
         """The edits by message: the path, and the new text or part; those of `arguments` only for what goes to a
         provider."""
-        found: dict[int, list[tuple[Path, Any]]] = {}
-        for number in sorted(self.decisions):  # only a decision makes an edit
-            seen, index = self._results[number], self.transcript.items[number].index
-            edit = seen.edit(number in self.restored)
-            if edit is not None and index not in self._unedited:
-                found.setdefault(index, []).append(edit)
-            if arguments and seen.arguments is not None and number not in self.restored:
-                found.setdefault(seen.arguments.at, []).extend(seen.argument_edits(self.transcript))
+        found = self._made.by_message()
+        for index in {self.transcript.items[number].index for number in self.restored} - self._unedited:
+            made = (
+                self._results[one.number].edit(one.number in self.restored) for one in self.transcript.items_in(index)
+            )
+            found[index] = [edit for edit in made if edit is not None]
+        for number in sorted(self._made.calls.difference(self.restored)) if arguments else ():
+            seen = self._results[number]
+            if seen.arguments is not None:
+                found[seen.arguments.at] = (*found.get(seen.arguments.at, ()), *seen.argument_edits(self.transcript))
         return found
 
     @property

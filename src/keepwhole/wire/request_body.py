@@ -32,10 +32,10 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole.canonical.json_steps import expect, skip_space
-from keepwhole.canonical.json_text import Change, Place, find_places, find_span, read_elements, read_key, read_value
+from keepwhole.canonical.json_text import Change, find_places, find_span, read_elements, read_key, read_value
 from keepwhole.canonical.message import Path
 from keepwhole.wire import dialects
 
@@ -51,15 +51,25 @@ _write_ascii = json.JSONEncoder().encode
 _write = json.JSONEncoder(ensure_ascii=False).encode
 
 
+class _EditedMessage(NamedTuple):
+    """How the text of a message is edited."""
+
+    changes: tuple[Change, ...]
+    is_ascii: bool
+    """Whether what is written is ASCII."""
+    places: list[tuple[int, int, str]]
+    """What is replaced, counted from the beginning of the message, and the text in its place; in order."""
+
+
 class RequestBody:
     """A request's values, and where its messages lie in its text."""
 
-    __slots__ = ("_data", "_found", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
+    __slots__ = ("_data", "_edited", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
 
     def __init__(self, data: bytes | None, text: str) -> None:
         self._data, self._text = data, text
-        self._found: dict[tuple[int, Path], tuple[int, int]] = {}
-        """Where edits were found before, counted from the beginning of their message."""
+        self._edited: dict[int, _EditedMessage] = {}
+        """How messages were edited before: the same edits are not looked for and written again."""
         self.key = ""
         """The name of the list of messages."""
         self.fields: dict[str, Any] = {}
@@ -84,7 +94,7 @@ class RequestBody:
         own = RequestBody(None, self._text)
         own.key, own.fields, own.spans = self.key, self.fields, self.spans
         own.messages, own.starts, own.stops = self.messages, self.starts, self.stops
-        own._found = self._found
+        own._edited = self._edited
         return own
 
     def take_over(self, like: "RequestBody", kept: int) -> None:
@@ -93,7 +103,7 @@ class RequestBody:
         self.messages, self.starts, self.stops = like.messages[:kept], like.starts[:kept], like.stops[:kept]
         self.spans = {name: span for name, span in like.spans.items() if span[1] <= like.starts[0]}
         self.fields = {name: like.fields[name] for name in self.spans}
-        self._found = {place: found for place, found in like._found.copy().items() if place[0] < kept}
+        self._edited = {index: edited for index, edited in like._edited.copy().items() if index < kept}
 
     def name_calls(self) -> None:
         """Give calls and results ids where their dialect may leave them out; the bytes stay as they are."""
@@ -117,18 +127,20 @@ class RequestBody:
     def splice(self, edits: Edits) -> bytes:
         """The request with the values at the edits' paths replaced and every other byte as it was."""
         self.skipped = []
-        found: list[Place] = []
-        for index in sorted(edits):
-            found += self._places(index, edits[index])
-        if not found:
-            return self.data
-        text = self._text
-        write = _write_ascii if text.isascii() else _written
+        text, is_ascii = self._text, self._text.isascii()
         pieces: list[str] = []
         at = 0
-        for start, stop, (_, new) in found:
-            pieces += (text[at:start], write(new))
-            at = stop
+        for index in sorted(edits):
+            changes = tuple(edits[index])
+            if not 0 <= index < len(self.starts):
+                self.skipped += [(index, path) for path, _ in changes]
+                continue
+            start = self.starts[index]
+            for first, last, new in self._places(index, start, changes, is_ascii):
+                pieces += (text[at : start + first], new)
+                at = start + last
+        if not pieces:
+            return self.data
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
@@ -151,7 +163,7 @@ class RequestBody:
         write = _write_ascii if self._text.isascii() else _written
         added = "".join(f"{write(value)}, " for value in values)
         new = RequestBody(None, self._text[:at] + added + self._text[at:])
-        new.key, new.messages, new._found = self.key, self.messages, self._found
+        new.key, new.messages, new._edited = self.key, self.messages, self._edited
         new.fields = {**self.fields, name: _with_front(self.fields[name], path[1:], values)}
         new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
         ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
@@ -187,27 +199,22 @@ class RequestBody:
         makes_ids = dialects.TABLE.makes_ids.get(self.key)
         return message if makes_ids is None else makes_ids.without_made_ids(message)
 
-    def _places(self, index: int, changes: Sequence[Change]) -> list[Place]:
-        if not 0 <= index < len(self.starts):
-            self.skipped += [(index, change[0]) for change in changes]
-            return []
-        start = self.starts[index]
-        found: list[Place] = []
-        for change in changes:
-            at = self._found.get((index, change[0]))
-            if at is None:
-                return self._search(index, start, changes)
-            found.append((start + at[0], start + at[1], change))
-        return sorted(found, key=lambda place: place[0]) if len(found) > 1 else found
-
-    def _search(self, index: int, start: int, changes: Sequence[Change]) -> list[Place]:
+    def _places(
+        self, index: int, start: int, changes: tuple[Change, ...], is_ascii: bool
+    ) -> list[tuple[int, int, str]]:
+        """What is replaced in a message, and the text in its place."""
+        known = self._edited.get(index)
+        if known is not None and known.changes == changes and known.is_ascii == is_ascii:
+            return known.places
+        write = _write_ascii if is_ascii else _written
         found = find_places(self._text, start, changes)
-        for first, last, change in found:
-            self._found[index, change[0]] = first - start, last - start
+        places = [(first - start, last - start, write(change[1])) for first, last, change in found]
         if len(found) < len(changes):
             reached = {id(change) for _, _, change in found}
             self.skipped += [(index, change[0]) for change in changes if id(change) not in reached]
-        return found
+        elif all(isinstance(new, str) for _, new in changes):  # parts that are equal may be written differently
+            self._edited[index] = _EditedMessage(changes, is_ascii, places)
+        return places
 
 
 def read_request(data: bytes, like: RequestBody | None = None) -> RequestBody | None:
