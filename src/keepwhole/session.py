@@ -12,11 +12,10 @@ from keepwhole.canonical.media import MediaBytes, media_of
 from keepwhole.errors import UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.recall.links import Recall
-from keepwhole.recall.names import OFFERED
 from keepwhole.record.arrival import NewResult, keep_media, keep_output
 from keepwhole.record.display import Display
 from keepwhole.record.kept_result import ExitCode, KeptResult
-from keepwhole.record.session_reader import SessionReader, check_name
+from keepwhole.record.session_reader import SessionReader, check_name, offered_tools
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.feed import Output
 from keepwhole.store.protocol import SessionInfo, Store
@@ -287,9 +286,10 @@ class Session(SessionReader):
         return self.conversations.show_whole(id, "pin")
 
     def tools_to_offer(self, dialect: str, *, were_offered: bool = False) -> list[dict[str, Any]]:
-        """The tools that a request is to offer, by the settings, or because they were offered once."""
+        """The tools that a request is to offer, by the settings, or because they were offered once: the same objects
+        every time, which are not to be changed."""
         is_wanted = self.settings.mode == "on" and self.recall_by == "tools"
-        return self._tool_definitions(dialect, OFFERED) if is_wanted or were_offered else []
+        return offered_tools(dialect) if is_wanted or were_offered else []
 
     # The session and its record
 

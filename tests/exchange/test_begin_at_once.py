@@ -169,3 +169,24 @@ def test_a_lock_is_waited_for_only_by_a_thread_that_may_wait() -> None:
         with pytest.raises(MustWait), held(lock):
             pass
     assert not lock.locked()
+
+
+def test_a_lock_that_is_free_in_a_moment_is_not_worth_another_thread() -> None:
+    waits: list[float] = []
+
+    class Lock:
+        """A lock that is free as soon as somebody waits for it."""
+
+        def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+            waits.append(timeout)
+            return timeout != 0
+
+        def release(self) -> None:
+            """Give it back."""
+
+    with held(Lock()):
+        pass
+    with without_waiting(), held(Lock()):
+        pass
+    assert waits[0] == -1
+    assert 0 < waits[1] <= 0.001

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.models import tokens
-from keepwhole.models.tokens import estimate, exact_counter, margin, upper_bound
+from keepwhole.models.tokens import RepeatedSizes, estimate, exact_counter, margin, measure, upper_bound
 
 BYTES = b"".join(hashlib.sha256(bytes([number])).digest() for number in range(40))
 CODE = '''
@@ -146,3 +146,30 @@ def test_the_exact_counter_asks_the_tokenizer_for_o200k(monkeypatch: pytest.Monk
     count = exact_counter()
     assert count is not None
     assert count("one two \ud800") == 3
+
+
+class Tool:
+    """A value that counts how often it is written."""
+
+    def __init__(self, words: str) -> None:
+        self.words, self.written = words, 0
+
+    def __repr__(self) -> str:
+        self.written += 1
+        return self.words
+
+
+def test_what_comes_again_with_every_request_is_measured_once() -> None:
+    sizes, tools = RepeatedSizes(), [Tool(ENGLISH), Tool(CODE)]
+    for _ in range(3):  # each request has a list of its own
+        assert sizes.sum({"tools": [*tools], "other": "x"}, ("system", "tools")) == measure(str(tools))
+    assert [tool.written for tool in tools] == [4, 4], "three times by this test"
+
+
+def test_what_has_changed_beside_the_messages_is_measured_again() -> None:
+    sizes, old, new = RepeatedSizes(), Tool(ENGLISH), Tool(CODE)
+    for tools in ([old], [old, new], [new], [new, old], [], "a text", ["a text"], [old]):
+        fields = {"tools": tools, "system": ENGLISH}
+        wanted = [measure(str(value)) for value in fields.values() if value]
+        assert sizes.sum(fields, ("tools", "system")) == tuple(map(sum, zip(*wanted, strict=True)))
+    assert sizes.sum({}, ("tools", "system")) == (0, 0)

@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepwhole.canonical import json_text
+from keepwhole.wire import request_body
 from keepwhole.wire.request_body import RequestBody, read_request
 
 _TEXTS = st.sampled_from(["", "a", "é", '"', "\\", "x" * 1_500, "]", "},{", "12", "\U0001f600"])
@@ -95,3 +98,46 @@ def test_edits_are_made_at_the_same_places_whatever_was_found_before(
         assert like.splice(edits) == plain.splice(edits)
         assert like.skipped == plain.skipped
         assert like.splice(edits) == plain.splice(edits), "and a second time"
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 9), _TEXTS, max_size=4), min_size=2, max_size=4), st.booleans())
+def test_edits_are_written_as_in_a_request_that_nothing_came_before(
+    wanted: list[dict[int, str]], is_ascii_at_last: bool
+) -> None:
+    """Each request has other edits than the one before, and some that are the same."""
+    like: RequestBody | None = None
+    for number, texts in enumerate(wanted):
+        count = 9 + 2 * number
+        blocks = [{"type": "tool_result", "content": f"result {each}" * 3} for each in range(count)]
+        if number == len(wanted) - 1 and not is_ascii_at_last:
+            blocks.append({"type": "tool_result", "content": "é"})
+        messages = [{"role": "user", "content": [block]} for block in blocks]
+        data = json.dumps({"messages": messages, "tools": [{"name": "a"}]}, ensure_ascii=False).encode()
+        plain, own = read_request(data), read_request(data, like)
+        assert plain is not None
+        assert own is not None
+        like = own.remembered()
+        plain, own = (request.in_front(("tools",), [{"name": "b"}]) for request in (plain, own))
+        edits = {index: [(("content", 0, "content"), text)] for index, text in texts.items()}
+        assert own.splice(edits) == plain.splice(edits)
+        assert (own.starts, own.stops, own.data) == (plain.starts, plain.stops, plain.data)
+
+
+def test_edits_that_were_made_before_are_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    def find_places(text: str, at: int, changes: Any) -> Any:
+        searched.append(at)
+        return json_text.find_places(text, at, changes)
+
+    monkeypatch.setattr(request_body, "find_places", find_places)
+    like: RequestBody | None = None
+    for count in (50, 52, 54):
+        blocks = [{"type": "tool_result", "content": f"result {each}" * 3} for each in range(count)]
+        data = json.dumps({"messages": [{"role": "user", "content": [block]} for block in blocks]}).encode()
+        request = read_request(data, like)
+        assert request is not None
+        like = request.remembered()
+        searched.clear()
+        request.splice({index: [(("content", 0, "content"), "cut")] for index in range(count)})
+    assert len(searched) == 6, "the newest messages, which are read anew"

@@ -41,11 +41,10 @@ from keepwhole.canonical.message import Path
 from keepwhole.conversation.context import BranchContext, FindOriginal
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.lost_results import LostResultCheck
-from keepwhole.conversation.made_edits import MadeEdits
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
 from keepwhole.conversation.recognized_messages import RecognizedMessage, recognize
-from keepwhole.conversation.seen_result import Changes, SeenResult
+from keepwhole.conversation.seen_result import Changes, MadeEdits, SeenResult
 from keepwhole.conversation.summary import BranchSummary, RecordedSummary
 from keepwhole.errors import Overtaken, StoreError
 from keepwhole.policies.account import Account, Edit, edit_of

@@ -17,7 +17,7 @@ from keepwhole.conversation.lost_results import hydrated
 from keepwhole.conversation.pipeline import View, edit, end_compaction, run_pipeline, settle_all
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, RuleName, profile_for
-from keepwhole.models.tokens import estimate, measure
+from keepwhole.models.tokens import RepeatedSizes, estimate
 from keepwhole.policies.account import Account, Projection
 from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer, check_policy
 from keepwhole.record.bills import Billing
@@ -72,6 +72,7 @@ class Conversations:
         self._generation = self.journal.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._knows_fork = False
+        self._prompt_sizes = RepeatedSizes()
         self._profile_of = lru_cache(maxsize=64)(self._profile_for)
         self.billing = Billing(
             writer.name, clock, self._profile, lambda: self.journal.bills, self.journal.request_reader
@@ -239,9 +240,7 @@ class Conversations:
     def _situation(self, view: View) -> Situation:
         overhead = reserve = 0
         if view.request is not None:
-            beside = (view.request.fields.get(name) for name in dialects.TABLE.prompt_fields)
-            sizes = [measure(str(value)) for value in beside if value]
-            overhead, reserve = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
+            overhead, reserve = self._prompt_sizes.sum(view.request.fields, dialects.TABLE.prompt_fields)
         self.billing.remember_first(view.model)
         scale, doubt = self.billing.scale(view.model), self.billing.doubt(view.model)
         profile, frozen = self._profile(view.model), self.billing.frozen

@@ -34,9 +34,8 @@ from typing import Any, NamedTuple, TypeAlias
 from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND, RoundTimes
 from keepwhole.conversation.context import FindOriginal, ViewMode
-from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
+from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, tokens_of_tools, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
-from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account
 from keepwhole.policies.kinds import works_on_files
 from keepwhole.policies.whole import Whole
@@ -140,7 +139,7 @@ class Exchange:
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
         tools, waits = self._recall_tools()
         waits = waits and not self._has_hidden_rounds()
-        self._tools_tokens, self.offers = estimate(str(tools)) if tools else 0, bool(tools) and not waits
+        self._tools_tokens, self.offers = tokens_of_tools(self.dialect.name) if tools else 0, bool(tools) and not waits
         if self.offers:
             self._request = self._with_rounds(self._with_tools(self._request, tools))
         outgoing = self._view(self._request, tools_wait=waits)

@@ -8,7 +8,7 @@ Must not know: answers, further rounds (`exchange`); how a round is put back int
 
 import hashlib
 import json
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, cast
 
 from keepwhole import events
@@ -16,9 +16,11 @@ from keepwhole.canonical.entry import Result
 from keepwhole.conversation.context import ViewMode
 from keepwhole.errors import StoreError
 from keepwhole.models.forecast import LOOK_BACK
+from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account
 from keepwhole.policies.policy import Policy
 from keepwhole.record.bills import Expected
+from keepwhole.record.session_reader import offered_tools
 from keepwhole.session import Session
 from keepwhole.wire.cache_markers import cache_markers
 from keepwhole.wire.content import contents, fields_of
@@ -110,6 +112,12 @@ def _mark_before(
         if end >= 0 and sum(len(contents(fields_of(message))) for message in between) >= LOOK_BACK:
             newest = end
     return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)
+
+
+@cache
+def tokens_of_tools(dialect: str) -> int:
+    """Return the tokens of the recall tools that a request may offer, in this dialect."""
+    return estimate(str(offered_tools(dialect)))
 
 
 TOOL = "keepwhole_round"

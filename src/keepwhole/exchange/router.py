@@ -12,7 +12,7 @@ import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole import events
@@ -86,6 +86,7 @@ class SessionRouter:
         self._settings_of: Callable[[str], Settings] = settings_of or (lambda _: self.own.settings)
         self._client_folders = client_folders
         self._options: dict[str, Any] = {**options, "store": self.own.store}
+        self._answers_at_once = isinstance(self.own.store, AnswersAtOnce)
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, _Routed] = OrderedDict()
         self._weights: dict[str, int] = {}
@@ -126,7 +127,7 @@ class SessionRouter:
         """`begin` on a thread that must not wait: `MustWait` where that takes long, or something has to be written."""
         latest = self._latest.get(sender_of(headers))
         new = len(body) - (0 if latest is None else len(latest.text))
-        if len(body) > _LONGEST_AT_ONCE or new > _MOST_NEW or not isinstance(self.own.store, AnswersAtOnce):
+        if len(body) > _LONGEST_AT_ONCE or new > _MOST_NEW or not self._answers_at_once:
             raise MustWait
         with without_waiting():
             return self.begin(method, path, headers, body, scope_of)
@@ -207,10 +208,11 @@ class SessionRouter:
 
     def _note_version(self, identity: Identity) -> None:
         """Warn of a client that is newer than all versions that were tried: once for each version."""
+        if (identity.client, identity.version) in self._untried or not _is_untried(identity.client, identity.version):
+            return
+        self._untried.add((identity.client, identity.version))
         client = facts_of(identity.client)
-        if client.is_untried(identity.version) and (client.name, identity.version) not in self._untried:
-            self._untried.add((client.name, identity.version))
-            events.log_untried_version(client.name, identity.version, client.versions[-1])
+        events.log_untried_version(client.name, identity.version, client.versions[-1])
 
     def _route(self, identity: Identity, scope: Scope) -> _Routed | None:
         """The session of a request: the router's own, unless the request names another; None while it has no name."""
@@ -250,3 +252,9 @@ class SessionRouter:
     def _pass_on(self, why: str) -> None:
         self.counts["untouched"] += 1
         self.counts[f"untouched: {why}"] += 1
+
+
+@lru_cache(maxsize=64)
+def _is_untried(client: str, version: str) -> bool:
+    """Whether a version of a client is newer than all that were tried."""
+    return facts_of(client).is_untried(version)

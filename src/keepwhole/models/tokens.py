@@ -8,8 +8,9 @@ are worth more than letters in words, so a few products of shares are counted be
 are sampled at two strides that share no period, so no width of lines can hide a column from both.
 """
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from operator import is_
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from keepwhole.models.token_reserve import reserve_of
 
@@ -121,6 +122,42 @@ def measure(text: str) -> tuple[int, int]:
     tokens = _estimate(len(text), sample, marks)
     share = len(sample) / len(text) if text else 1.0
     return tokens, int(reserve_of(sample, tokens * share, text) / share)
+
+
+class RepeatedSizes:
+    """The sizes of values that come again with every request: the tools and the system prompt of a client.
+
+    These are often as long as the conversation. Whoever reads a request takes over the objects of an equal one that
+    came before, so what consists of the same objects as the last time is not measured again.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Measured] = {}
+
+    def sum(self, fields: Mapping[str, Any], names: Sequence[str]) -> tuple[int, int]:
+        """Return the estimated tokens of these fields, and their reserve."""
+        found = [self._measured(name, fields[name]) for name in names if fields.get(name)]
+        return sum(each.tokens for each in found), sum(each.reserve for each in found)
+
+    def _measured(self, name: str, value: Any) -> "_Measured":
+        known = self._known.get(name)
+        if known is None or not _is_same(known.value, value):
+            known = self._known[name] = _Measured(value, *measure(str(value)))
+        return known
+
+
+class _Measured(NamedTuple):
+    value: Any
+    tokens: int
+    reserve: int
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same object, or lists of the same objects."""
+    if not isinstance(one, list) or not isinstance(other, list):
+        return one is other
+    elements, others = cast("list[Any]", one), cast("list[Any]", other)
+    return len(elements) == len(others) and all(map(is_, elements, others))
 
 
 def margin(content: Content) -> float:

@@ -140,7 +140,7 @@ class ArrivalRule:
         is shown as it arrived."""
         if item.name is None or item.pinned or item.media is not None:
             return None
-        if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
+        if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not item.imitates:
             return None  # no limit is smaller
         with item.opened() as source:
             arriving = as_arriving(item, source, question)
@@ -174,7 +174,7 @@ def choice_within(
     strategies: Strategies = BUILT_IN,
 ) -> "Choice | None":
     """Return the choice to show a result within `limits`; None where it is shown as it arrived."""
-    if len(item.text) <= limits.inline_limit and not imitates(item.text):
+    if len(item.text) <= limits.inline_limit and not item.imitates:
         return None
     shown = show_within(limits, arriving, strategies)
     is_cut = shown.metadata.was_truncated

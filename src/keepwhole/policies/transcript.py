@@ -22,6 +22,7 @@ from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.kinds import Kind, kind_of, target_of
 from keepwhole.policies.uses import ResultUses
 from keepwhole.truncation.cut import ArgumentCut, Source, TextSource
+from keepwhole.truncation.notice import imitates
 from keepwhole.truncation.recall_link import RecallLink
 
 _K = TypeVar("_K")
@@ -55,6 +56,7 @@ class Item:
 
     __slots__ = (
         "_images",
+        "_imitates",
         "_media_chars",
         "arguments",
         "call",
@@ -95,6 +97,7 @@ class Item:
         self.kind: Kind = kind_of(call.tool, call.arguments) if call else "other"
         self._media_chars: int | None = None
         self._images: RuleName = images
+        self._imitates: bool | None = None
         media = returned.media
         if media is None:
             self.tokens, self.reserve = measure(returned.text)
@@ -124,6 +127,13 @@ class Item:
         """The text that the client means to send: the whole, or what the client itself cut from it; of an image or a
         document its description."""
         return self.returned.text
+
+    @property
+    def imitates(self) -> bool:
+        """Whether something in the text looks like a notice."""
+        if self._imitates is None:
+            self._imitates = imitates(self.text)
+        return self._imitates
 
     @property
     def media(self) -> Media | None:

@@ -9,7 +9,7 @@ Everything that only some calls need is imported there: a short command keeps on
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from keepwhole.async_calls import twin
@@ -19,7 +19,7 @@ from keepwhole.config import Settings
 from keepwhole.errors import NotFound, TooLargeToRecall, UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.links import Recall, recall_links_for
-from keepwhole.recall.names import DEFINITIONS, NAMES, Definition
+from keepwhole.recall.names import DEFINITIONS, NAMES, OFFERED, Definition
 from keepwhole.record.kept_result import KeptResult, read_kept
 from keepwhole.store.protocol import Row, Store, body_of, entry_of, result_of
 from keepwhole.store.reader import BodyReader
@@ -156,7 +156,7 @@ class SessionReader:
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
-        return self._tool_definitions(dialect, DEFINITIONS) if self.recall_by == "tools" else []
+        return _tool_definitions(dialect, DEFINITIONS) if self.recall_by == "tools" else []
 
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of a recall tool; None if the call is for another tool."""
@@ -201,13 +201,6 @@ class SessionReader:
 
         return RecallTools(self.store, self.id, lambda: self.settings.retrieval_limit)
 
-    def _tool_definitions(self, dialect: str, definitions: Sequence[Definition]) -> list[dict[str, Any]]:
-        from keepwhole.wire.dialects import dialect_named
-        from keepwhole.wire.tools import ToolSpec
-
-        found = dialect_named(dialect)
-        return [found.tool_definition(ToolSpec(**definition._asdict())) for definition in definitions]
-
     def _find_row(self, id: str) -> Row:
         row = self.store.find(self.id, id)
         if row is None:
@@ -226,3 +219,17 @@ class SessionReader:
                 "`stream`.",
                 f"It is too large for one answer. Next: {RecallCall(id).text(start_char=0, length=LONGEST_RANGE)}",
             )
+
+
+@cache
+def offered_tools(dialect: str) -> list[dict[str, Any]]:
+    """The recall tools that a request may offer, in this dialect."""
+    return _tool_definitions(dialect, OFFERED)
+
+
+def _tool_definitions(dialect: str, definitions: Sequence[Definition]) -> list[dict[str, Any]]:
+    from keepwhole.wire.dialects import dialect_named
+    from keepwhole.wire.tools import ToolSpec
+
+    found = dialect_named(dialect)
+    return [found.tool_definition(ToolSpec(**definition._asdict())) for definition in definitions]

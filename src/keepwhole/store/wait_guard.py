@@ -14,12 +14,15 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, runtime_checkable
 
+_AT_ONCE = 0.001
+"""Seconds within which a lock is had at once: giving the work to another thread takes longer."""
+
 
 class _Lock(Protocol):
     """A lock of `threading`, of either kind."""
 
-    def acquire(self, blocking: bool = True) -> bool:
-        """Take it; return whether that was possible."""
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it, within so many seconds; return whether that was possible."""
         ...
 
     def release(self) -> None:
@@ -65,7 +68,7 @@ def check_may_wait() -> None:
 @contextmanager
 def held(lock: _Lock) -> Generator[None]:
     """Hold a lock; `MustWait` where another thread holds it and this one must not wait."""
-    if not lock.acquire(blocking=not _hurry.is_on):
+    if not lock.acquire(timeout=_AT_ONCE if _hurry.is_on else -1):
         raise MustWait
     try:
         yield

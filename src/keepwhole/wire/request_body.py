@@ -61,15 +61,40 @@ class _EditedMessage(NamedTuple):
     """What is replaced, counted from the beginning of the message, and the text in its place; in order."""
 
 
+class _Places(NamedTuple):
+    """Where messages begin and end."""
+
+    starts: list[int]
+    stops: list[int]
+
+    def first(self, many: int) -> "_Places":
+        """The places of the first so many messages."""
+        return _Places(self.starts[:many], self.stops[:many])
+
+
 class RequestBody:
     """A request's values, and where its messages lie in its text."""
 
-    __slots__ = ("_data", "_edited", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
+    __slots__ = (
+        "_data",
+        "_edited",
+        "_moved",
+        "_text",
+        "fields",
+        "key",
+        "messages",
+        "skipped",
+        "spans",
+        "starts",
+        "stops",
+    )
 
     def __init__(self, data: bytes | None, text: str) -> None:
         self._data, self._text = data, text
         self._edited: dict[int, _EditedMessage] = {}
         """How messages were edited before: the same edits are not looked for and written again."""
+        self._moved: dict[tuple[int, int], _Places] = {}
+        """Where messages were after so much was put in front of them at some place."""
         self.key = ""
         """The name of the list of messages."""
         self.fields: dict[str, Any] = {}
@@ -94,7 +119,7 @@ class RequestBody:
         own = RequestBody(None, self._text)
         own.key, own.fields, own.spans = self.key, self.fields, self.spans
         own.messages, own.starts, own.stops = self.messages, self.starts, self.stops
-        own._edited = self._edited
+        own._edited, own._moved = self._edited, self._moved
         return own
 
     def take_over(self, like: "RequestBody", kept: int) -> None:
@@ -103,6 +128,7 @@ class RequestBody:
         self.messages, self.starts, self.stops = like.messages[:kept], like.starts[:kept], like.stops[:kept]
         self.spans = {name: span for name, span in like.spans.items() if span[1] <= like.starts[0]}
         self.fields = {name: like.fields[name] for name in self.spans}
+        self._moved = {place: moved.first(kept) for place, moved in like._moved.copy().items()}
         self._edited = {index: edited for index, edited in like._edited.copy().items() if index < kept}
 
     def name_calls(self) -> None:
@@ -165,10 +191,21 @@ class RequestBody:
         new = RequestBody(None, self._text[:at] + added + self._text[at:])
         new.key, new.messages, new._edited = self.key, self.messages, self._edited
         new.fields = {**self.fields, name: _with_front(self.fields[name], path[1:], values)}
-        new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
+        new.starts, new.stops = self._moved_places(at, len(added))
         ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
         new.spans = {key: (start, stop) for key, (start, stop) in ends.items()}
         return new
+
+    def _moved_places(self, at: int, by: int) -> "_Places":
+        """Where the messages are after so many characters were put in at a place: the first ones are known from the
+        last time."""
+        known = self._moved.get((at, by), _Places([], []))
+        first = len(known.starts)
+        starts = [*known.starts, *_moved(self.starts[first:], at, by)]
+        stops = [*known.stops, *_moved(self.stops[first:], at, by)]
+        self._moved.clear()
+        self._moved[at, by] = moved = _Places(starts, stops)
+        return moved
 
     def replaced(self, name: str, value: Any) -> bytes:
         """The request with another value of this name."""
