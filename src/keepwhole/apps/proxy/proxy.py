@@ -32,6 +32,7 @@ from keepwhole.apps.proxy.destination import TenantRouter, UnknownUpstream, Upst
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.proxy.relay import Relay, Unreachable, unreachable_response
 from keepwhole.apps.proxy.telemetry import Counters, Reporter
+from keepwhole.apps.proxy.turns import Turns
 from keepwhole.apps.redaction import redacted
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import OwnAnswer
@@ -73,8 +74,8 @@ class Proxy:
         """Called with the connection of every request."""
         self.on_admitted: Callable[[Any], bool] = lambda _: True
         """Called with the connection of every request that is let in; False where there are too many."""
-        self._at_once = asyncio.Lock()
-        """Held while a request is begun on this thread: one at a time, so that streams are relayed in between."""
+        self._turns = Turns()
+        """In which requests are begun on this thread."""
         self._recording = ThreadPoolExecutor(_RECORDING, "recording")
         """Threads of their own, so that no request has to wait until other answers are recorded."""
         self._pending: set[asyncio.Future[Any]] = set()
@@ -193,7 +194,7 @@ class Proxy:
             proxied.note_begun()  # on the worker thread: waiting for one is no work of Keepwhole's
             return setup.router.begin(*given)
 
-        async with self._at_once:
+        async with self._turns.turn():
             with suppress(MustWait):
                 proxied.note_begun()
                 return setup.router.begin_at_once(*given), body
@@ -225,6 +226,7 @@ class Proxy:
     async def _run_after(self, before: asyncio.Future[Any] | None, act: Callable[[], None]) -> None:
         if before is not None:
             await asyncio.wait([before])
+        await self._turns.wait_until_idle()
         await asyncio.get_running_loop().run_in_executor(self._recording, act)
 
     def _close_queue(self, queue: str, future: asyncio.Future[Any]) -> None:
