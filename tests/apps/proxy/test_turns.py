@@ -35,7 +35,7 @@ def test_nothing_is_recorded_while_requests_wait_for_their_turn() -> None:
         happened.append("record")
 
     async def main() -> None:
-        turns = Turns()
+        turns = Turns(held_back=60)
         await record(turns)
         await asyncio.gather(request(turns, 1), record(turns), request(turns, 2))
 
@@ -45,8 +45,8 @@ def test_nothing_is_recorded_while_requests_wait_for_their_turn() -> None:
 
 def test_recording_does_not_wait_for_ever() -> None:
     async def main() -> None:
-        turns = Turns()
-        async with turns.turn(), asyncio.timeout(10):
+        turns = Turns(held_back=0.01)
+        async with turns.turn(), asyncio.timeout(60):
             await turns.wait_until_idle()
 
     asyncio.run(main())
@@ -58,13 +58,13 @@ def test_a_request_that_is_gone_takes_no_turn() -> None:
             pass
 
     async def main() -> None:
-        turns = Turns()
+        turns = Turns(held_back=60)
         async with turns.turn():
             gone = asyncio.create_task(request(turns))
             await asyncio.sleep(0)
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
-        async with asyncio.timeout(10), turns.turn():
+        async with asyncio.timeout(60), turns.turn():
             pass
         await turns.wait_until_idle()
         assert turns.is_idle

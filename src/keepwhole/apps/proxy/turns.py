@@ -30,8 +30,9 @@ _HELD_BACK = 0.1
 class Turns:
     """The turns in which requests are begun."""
 
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
+    def __init__(self, held_back: float = _HELD_BACK) -> None:
+        """Recording waits for at most `held_back` seconds."""
+        self._lock, self._held_back = asyncio.Lock(), held_back
         self._waiting = 0
         """Requests that are begun now, or wait for their turn."""
         self._is_idle = asyncio.Event()
@@ -60,7 +61,7 @@ class Turns:
     async def wait_until_idle(self) -> None:
         """Wait until no request waits for its turn, but not for long."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_HELD_BACK):
+            async with asyncio.timeout(self._held_back):
                 await self._is_idle.wait()
 
     def _give_on(self, passes: int) -> None:
