@@ -187,3 +187,15 @@ def test_messages_of_a_shape_that_breaks_the_repair_stay_as_they_are(
     monkeypatch.setattr(type(dialect), "with_whole_pairs", fail)
     messages = [{"role": "user", "content": "go"}]
     assert dialect.repair(messages) == (messages, Repairs())
+
+
+def test_arguments_that_come_at_once_are_not_lost_to_an_empty_delta() -> None:
+    """Some servers that speak like Anthropic send a call whole."""
+    stream = AnthropicStream(NAMES)
+    block = {"type": "tool_use", "id": "c", "name": "get_artifact", "input": {"id": "x"}}
+    stream.feed(event(type="content_block_start", index=0, content_block=block))
+    stream.feed(event(type="content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": ""}))
+    stream.feed(event(type="message_delta", delta={"stop_reason": "tool_use"}))
+    reply = stream.reply()
+    assert reply is not None
+    assert (reply.whole, reply.calls) == (True, [block])

@@ -38,3 +38,8 @@ def test_what_is_written_is_read_again() -> None:
 
 def test_data_that_is_no_object_is_none() -> None:
     assert Events().feed(b"data: [1]\n\ndata: no\n\n")[0].data() == {}
+
+
+def test_lines_may_end_in_different_ways() -> None:
+    found = Events().feed(b"data: 1\n\r\ndata: 2\r\n\ndata: 3\r\rdata: 4\r\n\r\n")
+    assert [event.text for event in found] == ["1", "2", "3", "4"]

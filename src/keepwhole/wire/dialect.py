@@ -65,8 +65,9 @@ if TYPE_CHECKING:
 
 Names: TypeAlias = Collection[str]
 """The names of Keepwhole's recall tools."""
-PathKind: TypeAlias = Literal["turn", "count", "compaction"]
-"""Whether an endpoint answers a conversation, only counts its tokens, or returns a shorter one."""
+PathKind: TypeAlias = Literal["turn", "count", "compaction", "other"]
+"""Whether an endpoint answers a conversation, only counts its tokens, or returns a shorter one; any other is passed on
+to the provider who alone has such paths."""
 
 
 class Provider(NamedTuple):
@@ -91,6 +92,8 @@ class PathPattern(NamedTuple):
     enclosure: Enclosure | None = None
     """Where a body has the request inside of it; None where the body is the request. Where several patterns fit a path,
     the first one holds whose request the body has."""
+    parameter: str = ""
+    """A parameter that the query of every such path has; empty where it may have none."""
     own_field: str = ""
     """The field by which a body is known to be of this dialect, where other vendors' bodies come on the same path;
     empty where none do."""

@@ -80,10 +80,14 @@ class Table:
             for dialect in dialects
             for path, kind in dialect.paths.items()
         }
-        self.patterns = [
-            (one.pattern, _pattern_endpoint(dialect, one)) for dialect in dialects for one in dialect.path_patterns
-        ]
+        patterns = [(one, _pattern_endpoint(dialect, one)) for dialect in dialects for one in dialect.path_patterns]
+        self.patterns = [(one.pattern, endpoint) for one, endpoint in patterns if one.kind != "other"]
         """Paths that are recognized by a regular expression, in the order in which they are tried."""
+        self.own_paths = [
+            (one.pattern, one.parameter, endpoint.provider)
+            for one, endpoint in sorted(patterns, key=lambda found: found[0].kind == "other")
+        ]
+        """All paths that one provider alone has, and the parameter of their query."""
         others = (one.provider for dialect in dialects for one in dialect.path_patterns if one.provider is not None)
         addresses = {name: address for name, address in others if address}
         usual = {dialect.provider: dialect.upstream for dialect in dialects if dialect.upstream}
@@ -168,6 +172,22 @@ def enclosed_in(path: str, body: bytes) -> tuple[Endpoint, EnclosedRequest] | No
         if (found := take_out(body, endpoint.enclosure)) is not None:
             return endpoint, found
     return None
+
+
+def provider_of(target: str) -> str | None:
+    """The provider that answers a path with its query, whether it is read or passed on; None where many have such a
+    path.
+
+    >>> provider_of("/v1/messages"), provider_of("/openai/files?api-version=2024-10-21"), provider_of("/v1/files")
+    ('anthropic', 'azure', None)
+    """
+    path, _, query = target.partition("?")
+    parameters = {one.partition("=")[0] for one in query.split("&")}
+    for pattern, parameter, provider in TABLE.own_paths:
+        if (not parameter or parameter in parameters) and pattern.search(path):
+            return provider
+    endpoint = endpoint_of(path)
+    return None if endpoint is None else endpoint.provider
 
 
 def _endpoints_of(path: str) -> Iterator[Endpoint]:

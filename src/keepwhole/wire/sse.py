@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple, cast
 
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
 _LINE = re.compile(r"\r\n|\n|\r")
 DONE = "[DONE]"
 """What ends a stream of OpenAI Chat."""
@@ -82,7 +82,7 @@ def written(name: str, data: dict[str, Any]) -> bytes:
 
 def is_between_events(data: bytes) -> bool:
     """Whether a stream that was cut here was cut between two events, so that one more can follow."""
-    return not data or data.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
+    return not data or data.endswith((b"\n\n", b"\n\r\n", b"\r\r"))
 
 
 def _event(raw: bytes) -> Event:

@@ -16,7 +16,7 @@ _TELLS = re.compile(rb'"usage"\s*:\s*\{|"applied_edits"\s*:')
 """An event with usage in it; a text that quotes this has backslashes before its quotes."""
 _BESIDE = ("context_management", "model", "timings")
 """Fields beside the usage that say more about it."""
-_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_ENDS = (b"\n\n", b"\r\n\r\n", b"\n\r\n", b"\r\r")
 
 
 class Usage(NamedTuple):

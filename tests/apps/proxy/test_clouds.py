@@ -90,11 +90,31 @@ def test_the_v1_paths_of_azure_take_the_plain_client(running: Served, served: Up
     assert not served.refused
 
 
-def test_a_deployment_is_sent_to_nobody_while_the_settings_have_no_azure(served: Upstream) -> None:
+@STREAMED
+def test_responses_of_azure_need_no_prefix_either(running: Served, served: Upstream, stream: bool) -> None:
+    options: Json = {"azure_endpoint": running.url, "api_version": VERSION, "api_key": "k", "max_retries": 0}
+    asked: Json = {"model": "team-helper", "input": SAID, "tools": offered("openai_responses"), "store": False}
+    with openai.AzureOpenAI(**options, default_headers=NAMED) as client:
+        if stream:
+            with client.responses.stream(**asked) as events:
+                response = events.get_final_response()
+        else:
+            response = client.responses.create(**asked)
+    assert [item.name for item in response.output if item.type == "function_call"] == ["work"]
+    assert {asked.path for asked in served.asked} == {f"/openai/responses?api-version={VERSION}"}
+
+
+def test_nothing_of_azure_is_sent_to_another_while_the_settings_have_no_azure(served: Upstream) -> None:
     with proxy(served.url) as running:
         with openai.AzureOpenAI(azure_endpoint=running.url, api_version=VERSION, api_key="k", max_retries=0) as client:
-            with pytest.raises(openai.BadRequestError, match=r"proxy\.upstreams\.azure"):
-                client.chat.completions.create(model="team-helper", messages=SAID)
+            for ask in (
+                lambda: client.chat.completions.create(model="team-helper", messages=SAID),
+                lambda: client.responses.create(model="team-helper", input="hello"),
+                lambda: client.embeddings.create(model="team-embeddings", input="hello"),
+                client.models.list,
+            ):
+                with pytest.raises(openai.BadRequestError, match=r"proxy\.upstreams\.azure"):
+                    ask()
     assert not served.asked
 
 

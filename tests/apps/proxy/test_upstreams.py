@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.proxy.destination import Upstreams
+from keepwhole.apps.proxy.destination import UnknownUpstream, Upstreams
 from keepwhole.errors import ConfigError
 from tests.apps.proxy.agent_proxy import proxy
 
@@ -32,6 +32,55 @@ _OWN = {"openai": "http://one.example", "anthropic": "http://two.example/base", 
 def test_a_path_belongs_to_one_upstream_and_keeps_every_sign(path: str, headers: dict[str, str], url: str) -> None:
     upstreams = Upstreams(_OWN)
     assert str(upstreams.url(*upstreams.target(path, headers))) == url
+
+
+_CLOUDS = {name: f"http://{name}.example" for name in ("openai", "anthropic", "gemini", "azure", "vertex", "bedrock")}
+_PROJECT = "/v1beta1/projects/p/locations/us-east5"
+_KEY, _GOOGLE = {"api-key": "k"}, {"x-goog-api-client": "genai"}
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "name"),
+    [
+        ("/openai/deployments/d/embeddings?api-version=2024-10-21", _KEY, "azure"),
+        ("/openai/deployments/d/images/generations", _KEY, "azure"),
+        ("/openai/responses?api-version=2025-04-01-preview", _KEY, "azure"),
+        ("/openai/responses/resp_1?api-version=2025-04-01-preview", _KEY, "azure"),
+        ("/openai/v1/chat/completions?api-version=preview", _KEY, "azure"),
+        ("/openai/files?after=1&api-version=2024-10-21", _KEY, "azure"),
+        ("/models/chat/completions?api-version=2024-05-01-preview", _KEY, "azure"),
+        ("/azure/openai/files?api-version=2024-10-21", _KEY, "azure"),
+        (f"{_PROJECT}/cachedContents", _GOOGLE, "vertex"),
+        (f"{_PROJECT}/publishers/google/models/text-embedding-005:predict", {}, "vertex"),
+        (f"{_PROJECT}/publishers/mistralai/models/mistral-large:rawPredict", {}, "vertex"),
+        (f"{_PROJECT}/endpoints/openapi/chat/completions", {}, "vertex"),
+        ("/v1beta/openai/chat/completions", {}, "gemini"),
+        ("/v1beta/openai/embeddings", {}, "gemini"),
+        ("/v1beta/cachedContents?key=k", {}, "gemini"),
+        ("/v1beta/models?key=k", {}, "gemini"),
+        ("/model/amazon.titan-embed-text-v2%3A0/invoke", {}, "bedrock"),
+        ("/model/cohere.command-r-v1%3A0/invoke-with-response-stream", {}, "bedrock"),
+    ],
+)
+def test_what_only_one_cloud_has_goes_there_whether_it_is_read_or_not(
+    path: str, headers: dict[str, str], name: str
+) -> None:
+    upstreams = Upstreams(_CLOUDS)
+    bare = path.removeprefix(f"/{name}")
+    assert str(upstreams.url(*upstreams.target(path, headers))) == f"http://{name}.example{bare}"
+    if name in ("azure", "bedrock"):
+        others = Upstreams({own: url for own, url in _CLOUDS.items() if own != name})
+        with pytest.raises(UnknownUpstream):
+            others.target(bare, headers)
+
+
+@pytest.mark.parametrize(
+    "path", ["/openai/v1/responses", "/openai/v1/embeddings", "/openai/responses", "/v1/files?after=api-version"]
+)
+def test_openais_own_paths_go_to_openai(path: str) -> None:
+    upstreams = Upstreams(_CLOUDS)
+    url = str(upstreams.url(*upstreams.target(path, {})))
+    assert url == "http://openai.example" + path.removeprefix("/openai")
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "example.com", "https://key@example.com", "https://x/?key=1", 7])

@@ -29,7 +29,7 @@ from keepwhole.metrics import Metrics
 from keepwhole.proxy_settings import check_upstream
 from keepwhole.store.protocol import ReportsTrouble, Store
 from keepwhole.wire import dialects
-from keepwhole.wire.dialects import dialect_of_headers, endpoint_of
+from keepwhole.wire.dialects import dialect_of_headers, endpoint_of, provider_of
 from keepwhole.wire.identity import session_id
 from keepwhole.wire.request_body import RequestBody
 
@@ -62,9 +62,9 @@ class Upstreams:
     def target(self, target: str, headers: Mapping[str, str]) -> tuple[str, str]:
         """The name of the upstream for a path, and the path at that upstream."""
         first, slash, rest = target[1:].partition("/")
-        provider = _provider_of(target)
+        provider = provider_of(target)
         # Azure's paths begin with `/openai/`, which is no upstream's name there.
-        if slash and first in self._urls and provider in (None, first, _provider_of(slash + rest)):
+        if slash and first in self._urls and provider in (None, first, provider_of(slash + rest)):
             return first, slash + rest
         name = provider or dialect_of_headers(headers).provider
         if name not in self._urls:
@@ -78,12 +78,6 @@ class Upstreams:
         if path.endswith(_VERSION) and target.startswith(f"{_VERSION}/"):
             target = target[len(_VERSION) :]
         return URL(f"{base.scheme}://{base.raw_authority}{path}{target}", encoded=True)
-
-
-def _provider_of(target: str) -> str | None:
-    """The provider that usually answers a path; None for one that is passed on."""
-    endpoint = endpoint_of(target.partition("?")[0])
-    return endpoint.provider if endpoint is not None else None
 
 
 def network_proxy(url: URL) -> str | None:

@@ -61,7 +61,7 @@ class AnthropicStream(AnswerStream):
             return None
         for at, text in self._inputs.items():
             try:
-                self._blocks[at]["input"] = json.loads(text or "{}")
+                self._blocks[at]["input"] = json.loads(text) if text else self._blocks[at].get("input") or {}
             except ValueError:
                 self._is_odd = True
         body = {"content": list(self._blocks.values()), "stop_reason": self._reason}

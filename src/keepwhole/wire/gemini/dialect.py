@@ -39,8 +39,9 @@ _SIGNATURES = ("thoughtSignature", "thought_signature")
 _OF_CALLS = frozenset(("id", "name", "args"))
 _LAST = 65_536
 """Bytes at the end of a stream in which its last words are looked for."""
-_END = re.compile(rb'"(?:finishReason|blockReason)"\s*+:\s*+"')
-"""Looked for where lines are whole, since an event may be cut; a text that quotes it has backslashes before quotes."""
+_END = re.compile(rb'"(?:finishReason|blockReason)"\s*+:\s*+["1-9]')
+"""Looked for where lines are whole, since an event may be cut; a text that quotes it has backslashes before quotes. The
+reason is a number where a client asks for enums as numbers."""
 _STATUSES = {
     "invalid_request_error": (400, "INVALID_ARGUMENT"),
     "authentication_error": (401, "UNAUTHENTICATED"),
@@ -70,6 +71,8 @@ class GeminiDialect(Dialect):
         PathPattern(re.compile(_MODEL + _TURN), "turn"),
         PathPattern(re.compile(_MODEL + _COUNT), "count", enclosure=_COUNTED),
         PathPattern(re.compile(_MODEL + _COUNT), "count"),
+        PathPattern(re.compile(r"/(?:projects/[^/]+/locations|publishers)/[^/]+/"), "other", _VERTEX),
+        PathPattern(re.compile(r"/v1(?:alpha|beta)/"), "other"),
     )
     messages_field = "contents"
     takes_text = False

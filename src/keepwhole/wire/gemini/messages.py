@@ -35,6 +35,8 @@ from keepwhole.wire.pairs import (
 
 OUTPUT, ERROR = "output", "error"
 """The fields of a response that Google names for what a function returns, and for what went wrong."""
+_STOP = ("STOP", 1)
+"""Why an answer ended that is whole, as a name or, where a client asks for enums as numbers, as its number."""
 _ROLES: Mapping[str, Role] = {"user": "user", "model": "assistant", "function": "user", "system": "system"}
 _WRAPPERS = ("result", OUTPUT)
 _BETWEEN = "[Messages in between are part of the summary above.]"
@@ -176,7 +178,7 @@ def read_reply(candidate: Json, names: Names) -> Reply:
         shown=shown,
         calls=[part for part in parts if calls_recall(part, names)],
         waits=any(inner(fields_of(part), CALL) for part in shown),
-        whole=candidate.get("finishReason") == "STOP",
+        whole=candidate.get("finishReason") in _STOP,
     )
 
 

@@ -30,6 +30,7 @@ _PARTS = frozenset(("image_url", "input_audio", "file", "refusal"))
 _OF_CALLS = frozenset(("id", "type", "index", "function", "custom"))
 _SIGNED = frozenset(("reasoning_details", "thinking_blocks", "extra_content", "provider_specific_fields"))
 """Fields with signed reasoning: OpenRouter's, LiteLLM's, Gemini's."""
+_AZURE = Provider("azure")
 _LAST = 4_096
 """Bytes at the end of a stream in which its last words are looked for."""
 # At the start of a line, since a model may say the same words.
@@ -49,7 +50,14 @@ class ChatDialect(Dialect):
     own_headers = ()
     paths = MappingProxyType({"/chat/completions": "turn"})
     path_patterns = (
-        PathPattern(re.compile(r"/openai/deployments/(?P<model>[^/]+)/chat/completions$"), "turn", Provider("azure")),
+        PathPattern(re.compile(r"/openai/deployments/(?P<model>[^/]+)/chat/completions$"), "turn", _AZURE),
+        PathPattern(re.compile(r"/openai/deployments/"), "other", _AZURE),
+        PathPattern(
+            re.compile(r"/openai/|/models/(?:chat/completions|(?:images/)?embeddings|info)$"),
+            "other",
+            _AZURE,
+            parameter="api-version",
+        ),
     )
     messages_field = "messages"
     takes_text = False

@@ -5,12 +5,66 @@ Owns: leaving out calls of recall tools, numbering the others, holding back the 
 Must not know: who answers the calls.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-from keepwhole.wire.content import Json, fields_of, parts_of
+from keepwhole.wire.content import Json, fields_of, parts_of, text_of
 from keepwhole.wire.dialect import AnswerStream, Names, Reply, end_reason
 from keepwhole.wire.openai_chat.messages import BREAK, calls_recall, read_message
 from keepwhole.wire.sse import DONE, Event, written
+
+_CALLED = ("function", "custom")
+"""The fields of a call with what is called."""
+
+
+@dataclass(slots=True)
+class _StreamedCall:
+    """A call as far as it has come.
+
+    Its deltas name it by an `index`. Some servers leave that out, or give calls that are made at once the same; then an
+    id or a name of its own begins another call. Some repeat the id and the name in every delta.
+    """
+
+    index: object
+    """As the server counts it."""
+    is_hidden: bool
+    """Whether it is one of a recall tool."""
+    moved: int
+    """Calls before it that the client does not see."""
+    spelled: Json
+
+    def goes_on_with(self, delta: Json) -> bool:
+        """Whether a delta is a piece of this call."""
+        if delta.get("index") not in (None, self.index):
+            return False
+        if not _name_in(delta) or not _name_in(self.spelled):
+            return True
+        call_id, own_id = delta.get("id"), self.spelled["id"]
+        return call_id == own_id if call_id and own_id else delta.get("index") is not None
+
+    def add(self, delta: Json) -> None:
+        """Add a delta to it."""
+        for key, value in delta.items():
+            if value and key in _CALLED:
+                self._add_called(self.spelled.setdefault(key, {}), fields_of(value))
+            elif value and key != "index":
+                self.spelled[key] = (self.spelled["id"] or value) if key == "id" else value
+
+    def _add_called(self, called: Json, delta: Json) -> None:
+        """Add to what is called, and with which arguments."""
+        for key, value in delta.items():
+            before = called.get(key)
+            if value is None or (key == "name" and value == before):
+                continue
+            called[key] = before + value if isinstance(value, str) and isinstance(before, str) else value
+
+    def shown(self, delta: Json) -> Json:
+        """A delta of it as the client counts calls."""
+        return {**delta, "index": self.index - self.moved} if isinstance(self.index, int) and self.moved else delta
+
+
+def _name_in(call: Json) -> str:
+    return next((name for kind in _CALLED if (name := text_of(fields_of(call.get(kind)).get("name")))), "")
 
 
 class ChatStream(AnswerStream):
@@ -26,20 +80,24 @@ class ChatStream(AnswerStream):
 
     def _begin(self) -> None:
         self._message: Json = {"role": "assistant", "content": None}
-        self._calls: dict[int, Json] = {}
-        self._numbers: dict[tuple[int, int], int | None] = {}
-        """The client's number of each call, by choice and place; None for a call of a recall tool."""
+        self._calls: dict[int, list[_StreamedCall]] = {}
+        """The calls of each choice."""
         self._held: list[tuple[Event, Json]] = []
         """The events from the one that ends the answer on, and what is shown of each."""
         self._reason: str | None = None
+        self._has_failed = False
         self._choices = 0
         self._break = self._has_words
 
     def feed(self, event: Event) -> bytes:
         """Take an event and return what the client gets of it."""
         data = event.data()
-        if event.text.strip() == DONE or not isinstance(data.get("choices"), list):
-            return self._hold(event, data) if self._held or event.text.strip() == DONE else event.raw
+        if event.text.strip() == DONE:
+            self._reason = self._reason or self._unstated_reason()
+            return self._hold(event, data)
+        if not isinstance(data.get("choices"), list):
+            self._has_failed = self._has_failed or "error" in data
+            return self._hold(event, data) if self._held else event.raw
         self._id = self._id or data.get("id")
         choices = [fields_of(choice) for choice in parts_of(data["choices"])]
         if not choices and not data.get("usage"):
@@ -57,7 +115,7 @@ class ChatStream(AnswerStream):
         """The answer of this round; None where it broke off."""
         if self._reason is None:
             return None
-        calls = [self._calls[at] for at in sorted(self._calls)]
+        calls = [call.spelled for call in self._calls.get(0, ())]
         reply = read_message(
             {**self._message, "tool_calls": calls} if calls else self._message, self._reason, self._names
         )
@@ -87,7 +145,7 @@ class ChatStream(AnswerStream):
 
     def _choice(self, choice: Json) -> Json:
         """A choice as it is shown; the first one is remembered."""
-        at, delta = choice.get("index", 0), dict(fields_of(choice.get("delta")))
+        at, delta = choice.get("index") or 0, dict(fields_of(choice.get("delta")))
         self._choices = max(self._choices, at + 1)
         if at == 0:
             self._reason = choice.get("finish_reason") or self._reason
@@ -102,13 +160,17 @@ class ChatStream(AnswerStream):
                 delta = {}
         return {**choice, "delta": delta}
 
-    def _call(self, at: int, call: Json) -> Json | None:
-        place = at, call.get("index", 0)
-        if place not in self._numbers:
-            taken = sum(number is not None for (choice, _), number in self._numbers.items() if choice == at)
-            self._numbers[place] = None if calls_recall(call, self._names) else taken
-        number = self._numbers[place]
-        return None if number is None else {**call, "index": number}
+    def _call(self, at: int, delta: Json) -> Json | None:
+        """A delta of a call as it is shown; None for one of a recall tool."""
+        calls = self._calls.setdefault(at, [])
+        call = next((one for one in reversed(calls) if one.goes_on_with(delta)), None)
+        if call is None:
+            index, is_hidden = delta.get("index"), calls_recall(delta, self._names)
+            moved = sum(one.is_hidden and one.index != index for one in calls)
+            call = _StreamedCall(index, is_hidden, moved, {"id": delta.get("id"), "type": "function"})
+            calls.append(call)
+        call.add(delta)
+        return None if call.is_hidden else call.shown(delta)
 
     def _after_a_break(self, delta: Json) -> Json:
         """A delta of a later round: without the role, and with a break before its first words."""
@@ -122,22 +184,17 @@ class ChatStream(AnswerStream):
 
     def _add(self, delta: Json) -> None:
         for key, value in delta.items():
+            before = self._message.get(key)
             if key == "tool_calls":
-                for call in map(fields_of, parts_of(value)):
-                    self._add_call(call)
-            elif key == "role" or not isinstance(value, str | list):
+                continue  # which `_call` adds
+            if key == "role" or not isinstance(value, str | list):
                 self._message.setdefault(key, value)
             else:
-                before = self._message.get(key)
                 self._message[key] = value if before is None else before + value
 
-    def _add_call(self, call: Json) -> None:
-        known = self._calls.setdefault(call.get("index", 0), {"id": None, "type": "function", "function": {}})
-        known |= {key: value for key, value in call.items() if key not in ("index", "function") and value}
-        function = known["function"]
-        for key, value in fields_of(call.get("function")).items():
-            if isinstance(value, str):
-                function[key] = function.get(key, "") + value
+    def _unstated_reason(self) -> str | None:
+        """Why an answer ended that says no more than that it did; None for one that has failed, or said nothing."""
+        return "stop" if self._choices and not self._has_failed else None
 
 
 def _ended(event: Event, data: Json, waits: bool) -> bytes:

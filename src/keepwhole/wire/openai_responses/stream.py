@@ -4,12 +4,15 @@ Owns: leaving out the items that call recall tools, numbering the others and the
 Must not know: who answers the calls.
 """
 
+from operator import itemgetter
+
 from keepwhole.wire.content import Json, fields_of
 from keepwhole.wire.dialect import AnswerStream, Names, Reply
 from keepwhole.wire.openai_responses.messages import calls_recall, read_reply
 from keepwhole.wire.sse import Event, written
 
 _BEGIN = ("response.created", "response.queued", "response.in_progress")
+_OF_ITEMS = ("response.output_item.added", "response.output_item.done")
 _END = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -25,8 +28,11 @@ class ResponsesStream(AnswerStream):
         self._begin()
 
     def _begin(self) -> None:
-        self._numbers: dict[int, int | None] = {}
-        """The client's number of each item; None for one that calls a recall tool."""
+        self._numbers: dict[object, int | None] = {}
+        """The client's number of each item, by `output_index`, or by its id where a server does not count; None for one
+        that calls a recall tool."""
+        self._items: list[tuple[int, Json]] = []
+        """The items that are whole: some servers leave them out at the end."""
         self._held: Event | None = None
         self._body: Json = {}
 
@@ -35,18 +41,27 @@ class ResponsesStream(AnswerStream):
         data = event.data()
         kind = data.get("type")
         if kind in _END:
-            self._held, self._body = event, fields_of(data.get("response"))
+            self._held, self._body = event, self._body_at_end(str(kind), fields_of(data.get("response")))
             return b""
         if kind in _BEGIN:
             self._id = self._id or fields_of(data.get("response")).get("id")
             if self._round:
                 return b""
-        if kind == "response.output_item.added":
-            self._number(data.get("output_index", 0), calls_recall(data.get("item"), self._names))
-        if "output_index" in data:
-            number = self._numbers.get(data["output_index"], data["output_index"])
-            return b"" if number is None else self._passed(event, data, {"output_index": number})
-        return self._passed(event, data, {})
+        item = fields_of(data.get("item"))
+        place = data.get("output_index", item.get("id", data.get("item_id")))
+        return self._passed(event, data, {}) if place is None and not item else self._of_item(event, data, item, place)
+
+    def _of_item(self, event: Event, data: Json, item: Json, place: object) -> bytes:
+        """What the client gets of an event that begins an item, ends it, or adds to it."""
+        kind = data.get("type")
+        if kind in _OF_ITEMS and (place is None or place not in self._numbers):
+            self._number(place, calls_recall(item, self._names))
+        if kind == "response.output_item.done":
+            self._items.append((data.get("output_index", len(self._items)), item))
+        number = self._numbers.get(place, place)
+        if number is None:
+            return b""
+        return self._passed(event, data, {"output_index": number} if "output_index" in data else {})
 
     def reply(self) -> Reply | None:
         """The answer of this round; None where it broke off."""
@@ -72,7 +87,13 @@ class ResponsesStream(AnswerStream):
         """The ids of the first round and of the last one."""
         return self._id, self._body.get("id")
 
-    def _number(self, at: int, is_hidden: bool) -> None:
+    def _body_at_end(self, kind: str, body: Json) -> Json:
+        """The response at the end of a round, with what a server leaves out of it: its status, and its items."""
+        stated = {"status": kind.removeprefix("response."), **body}
+        items = [item for _, item in sorted(self._items, key=itemgetter(0))]
+        return stated if body.get("output") or not items else {**stated, "output": items}
+
+    def _number(self, at: object, is_hidden: bool) -> None:
         self._numbers[at] = None if is_hidden else self._next
         self._next += not is_hidden
 
