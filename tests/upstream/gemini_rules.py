@@ -4,6 +4,8 @@ it does not know.
 Owns: the rules, in the words of Google's errors. Must not know: HTTP, prices, windows; our code.
 """
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -50,12 +52,19 @@ def _of_fields(body: Json) -> Iterator[str]:
         yield "CachedContent can not be used with a request setting system_instruction, tools or tool_config."
 
 
+def _lists(body: Json) -> list[list[Json]]:
+    """The lists of declarations. Google's parser takes an object in place of a list, and either case."""
+    tools = body.get("tools") or []
+    named = ("functionDeclarations", "function_declarations")
+    return [tool[name] for tool in ([tools] if isinstance(tools, dict) else tools) for name in named if name in tool]
+
+
 def _declared(body: Json) -> list[Json]:
-    return [one for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()]
+    return [one for each in _lists(body) for one in each]
 
 
 def _of_tools(body: Json) -> Iterator[str]:
-    if sum("functionDeclarations" in tool for tool in body.get("tools") or ()) > 1:
+    if len(_lists(body)) > 1:
         yield "Multiple tools are supported only when they are all search tools."
     names = Counter(one["name"] for one in _declared(body))
     for name in (name for name, count in names.items() if count > 1):
@@ -118,6 +127,20 @@ def _of_parts(content: Json, at: int) -> Iterator[str]:
         response = part.get("functionResponse")
         if response is not None and not isinstance(response.get("response"), dict):
             yield "function_response.response: must be an object"
+        if response is not None:
+            yield from _of_references(response)
+
+
+def _of_references(response: Json) -> Iterator[str]:
+    """A response names the parts beside it by `{"$ref": …}`, each at most once."""
+    beside = (part.get("inlineData") or part.get("fileData") or {} for part in response.get("parts") or ())
+    names = {one["displayName"] for one in beside if "displayName" in one}
+    referred = Counter(re.findall(r'\{"\$ref": "([^"]*)"\}', json.dumps(response.get("response"))))
+    for name, count in referred.items():
+        if name not in names:
+            yield f"function_response.response: $ref {name} matches no display_name"
+        elif count > 1:
+            yield f"function_response.response: display_name {name} is referenced more than once"
 
 
 def _unpaired(calls: list[Json], results: list[Json]) -> Iterator[str]:

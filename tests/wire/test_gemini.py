@@ -275,6 +275,15 @@ def test_no_tool_is_offered_where_the_provider_takes_none_and_results_are_sent_w
     assert (begun.offers, begun.body) == (False, request(TWO, **fields))
 
 
+def test_one_tool_in_place_of_a_list_gets_the_recall_tools_too() -> None:
+    """Google's own examples for `curl` write them so."""
+    tool = {"function_declarations": TOOLS[0]["functionDeclarations"]}
+    begun = begin(SessionRouter(each=True, settles=True, store=MemoryStore()), TWO, tools=tool)
+    declared = json.loads(begun.body)["tools"]["function_declarations"]
+    assert [one["name"] for one in declared] == [*NAMES, "run"]
+    assert "get_artifact" in json.dumps(contents_of(begun.body)), "a long result is cut"
+
+
 def recall_in(body: bytes) -> Tool:
     found = re.search(rb"art_\w+", body)
     assert found is not None
@@ -415,6 +424,20 @@ def test_an_image_beside_a_response_is_hydrated_as_an_image() -> None:
     [hidden] = sent[2]["parts"][0]["functionResponse"]["parts"]
     assert hidden["inlineData"]["mimeType"] == "text/plain"
     assert session.hydrate(sent) == contents
+
+
+def test_what_a_response_refers_to_beside_it_keeps_its_name_where_it_is_hidden() -> None:
+    contents = [ASKED]
+    for number in range(5):
+        data = base64.b64encode(png(1280, 800, number, 600)).decode()
+        image = {"inlineData": {"mimeType": "image/png", "data": data, "displayName": f"{number}.png"}}
+        response = {"output": "Seen.", "screenshot": {"$ref": f"{number}.png"}}
+        contents += [model(call("run")), user(result(response, "run", parts=[image]))]
+    assert gemini_complaint(json.loads(request(contents))) == ""
+    session = Session("s", store=MemoryStore(), settings=SHOWS_ONE_IMAGE)
+    sent = json.loads(session.view(request(contents)))
+    assert "text/plain" in json.dumps(sent), "else nothing is hidden"
+    assert gemini_complaint(sent) == ""
 
 
 def test_arguments_of_a_call_without_an_id_are_hydrated() -> None:

@@ -180,8 +180,9 @@ _INPUT: Mapping[str, float] = MappingProxyType(
 )
 """Dollars for a million input tokens by a model's whole name, from the same table; a date may follow the name."""
 _DATED = lazy_pattern(r"(?:[-@:](?:\d{6,}|\d{4}-\d\d-\d\d|latest|preview|v\d+)(?:[:]\d)?)*")
-_PLACES = lazy_pattern(r"^(?:[a-z]+[.:])+")
-"""Regions and vendors before a name: `us.anthropic.`, `ft:`."""
+_PLACES = lazy_pattern(r"^(?:[a-z]+(?:-[a-z]+)*\.|[a-z]+:(?!latest$|free$|\d))+")
+"""Regions and vendors before a name: `us-gov.anthropic.`, `ft:`; what Ollama has behind the colon of `mistral:7b` is no
+name."""
 _OVERRIDABLE = tuple(name for name in Profile.fields if name not in ("name", "assumed"))
 _NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 

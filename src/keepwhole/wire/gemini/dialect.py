@@ -77,7 +77,10 @@ class GeminiDialect(Dialect):
     messages_field = "contents"
     takes_text = False
     tools_fields = ("tools",)
-    prompt_fields = ("tools", "toolConfig", "systemInstruction", "system_instruction", "cachedContent")
+    prompt_fields = (
+        *("tools", "toolConfig", "tool_config", "systemInstruction", "system_instruction"),
+        *("cachedContent", "cached_content"),
+    )
     answer_limit_fields = ()
     previous_answer_field = conversation_field = ""
     is_answer_in_items = True
@@ -205,15 +208,16 @@ class GeminiDialect(Dialect):
 
     def tools_path(self, fields: Json) -> Path:
         """The first list of declarations: Vertex AI refuses several tools with functions."""
-        for at, tool in enumerate(parts_of(fields.get("tools"))):
-            found = inner(fields_of(tool), _DECLARATIONS)
+        is_one = isinstance(fields.get("tools"), dict)
+        for at, tool in enumerate(_tools_in(fields)):
+            found = inner(tool, _DECLARATIONS)
             if found is not None and parts_of(found[1]):
-                return ("tools", at, found[0])
+                return ("tools", found[0]) if is_one else ("tools", at, found[0])
         return ("tools",)
 
     def tool_names(self, fields: Json) -> list[str]:
         """The names of its functions; Google's own tools cannot be offered together with others by every model."""
-        found = [inner(fields_of(tool), _DECLARATIONS) for tool in parts_of(fields.get("tools"))]
+        found = [inner(tool, _DECLARATIONS) for tool in _tools_in(fields)]
         declared = [fields_of(one) for each in found if each is not None for one in parts_of(each[1])]
         return [text_of(one.get("name")) for one in declared]
 
@@ -319,6 +323,12 @@ class GeminiDialect(Dialect):
         """The first candidate."""
         content = fields_of(first_candidate(response).get("content"))
         return [{"role": "model", **content}] if content else []
+
+
+def _tools_in(fields: Json) -> list[Json]:
+    """The tools of a request; an object in place of a list is the only one."""
+    tools = fields.get("tools")
+    return [fields_of(tools)] if isinstance(tools, dict) else list(map(fields_of, parts_of(tools)))
 
 
 def _generation(fields: Json) -> Json:

@@ -14,6 +14,7 @@ A response is any JSON object, so a result is found in it where it can be cut an
 
 import base64
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from keepwhole.canonical.media import MediaBytes
@@ -40,6 +41,8 @@ _STOP = ("STOP", 1)
 _ROLES: Mapping[str, Role] = {"user": "user", "model": "assistant", "function": "user", "system": "system"}
 _WRAPPERS = ("result", OUTPUT)
 _BETWEEN = "[Messages in between are part of the summary above.]"
+_MEDIA = ("inlineData", "inline_data", "fileData", "file_data")
+_NAME = ("displayName", "display_name")
 _OTHER_CASE = frozenset((CALL[1], RESULT[1]))
 _NOTHING_SAID: Wire = {"role": "user", "parts": []}
 
@@ -103,7 +106,7 @@ def _add_results(fields: Json, path: Path, place: int, returned: list[ResultText
         if media is None:
             other += size_of(part)
         else:
-            returned.append(media._replace(spell=_as_text_file))
+            returned.append(media._replace(spell=partial(_as_text_file, fields_of(part))))
     return call_id, other
 
 
@@ -133,9 +136,14 @@ def _as_output(text: str) -> Json:
     return {OUTPUT: text}
 
 
-def _as_text_file(text: str) -> Json:
-    """What takes the place of media beside a response, where Gemini takes files alone."""
-    return {"inlineData": {"mimeType": "text/plain", "data": base64.b64encode(text.encode()).decode("ascii")}}
+def _as_text_file(part: Json, text: str) -> Json:
+    """What takes the place of media beside a response, where Gemini takes files alone. Its name stays, since the
+    response may refer to it: `{"$ref": "shot.png"}`."""
+    media = inner(part, _MEDIA)
+    named = None if media is None else inner(fields_of(media[1]), _NAME)
+    name = {} if named is None else {"displayName": named[1]}
+    data = base64.b64encode(text.encode()).decode("ascii")
+    return {"inlineData": {"mimeType": "text/plain", "data": data, **name}}
 
 
 def _media(call_id: str, path: Path, part: Json) -> ResultText | None:
