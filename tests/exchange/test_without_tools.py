@@ -62,6 +62,34 @@ GEMINI: Json = {
         {"role": "user", "parts": [{"functionResponse": {"name": "work", "response": {"output": LOG}}}]},
     ],
 }
+CHAT: Json = {
+    "model": "gpt-5",
+    "tools": [{"type": "function", "function": {"name": "work", "parameters": {}}}],
+    "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "work", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": LOG},
+    ],
+}
+SEVERAL = [
+    pytest.param("/v1/chat/completions", CHAT, {"n": 2}, id="openai_chat"),
+    pytest.param("/models/gemini-3:generateContent", GEMINI, {"generationConfig": {"candidateCount": 2}}, id="gemini"),
+    pytest.param("/v1/responses", RESPONSES, {"background": True}, id="openai_responses in the background"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "more"), SEVERAL)
+def test_a_request_whose_answer_may_take_no_further_round_is_sent_without_notices(
+    path: str, body: Json, more: Json
+) -> None:
+    """No recall tool can be offered: several answers are wanted, or the answer is fetched later."""
+    proxy, headers = CheckedProxy(), {"x-keepwhole-session": "s"}
+    cut = proxy.forward(Sent(path, headers, body))
+    assert b"get_artifact(" in cut
+    assert json.loads(proxy.forward(Sent(path, headers, {**body, **more}))) == {**body, **more}
+    assert proxy.forward(Sent(path, headers, body)) == cut, "what was decided still holds"
+
+
 COUNTED = [
     pytest.param("/v1/messages", "/v1/messages/count_tokens", CLAUDE, "messages", id="anthropic"),
     pytest.param("/v1/responses", "/v1/responses/input_tokens", RESPONSES, "input", id="openai_responses"),

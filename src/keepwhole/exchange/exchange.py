@@ -248,8 +248,10 @@ class Exchange:
         """Whether the recall tools may be offered: to a client that has tools, none of which has the name of one (those
         it answers itself), and where rounds may be hidden."""
         names = self.dialect.tool_names(self._request.fields)
-        may_hide = self.dialect.may_hide_rounds(self._request.fields, self._rounds is not None)
-        return bool(names) and may_hide and not set(names) & set(NAMES)
+        return bool(names) and self._may_hide_rounds() and not set(names) & set(NAMES)
+
+    def _may_hide_rounds(self) -> bool:
+        return self.dialect.may_hide_rounds(self._request.fields, self._rounds is not None)
 
     def _with_rounds(self, offered: RequestBody) -> RequestBody:
         """The request with the rounds that the client does not know of."""
@@ -287,12 +289,13 @@ class Exchange:
         return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None, policy)
 
     def _cannot_recall(self) -> bool:
-        """Whether a request has no tools, so that a notice would name one that the model cannot call: such a request is
-        sent in full, as far as the window allows. Where it only counts what the conversation takes, its tools may be
-        left out, so it is counted as it is sent in the requests that offer them."""
+        """Whether a request has no tools, or can be offered none, so that a notice would name one that the model cannot
+        call: such a request is sent in full, as far as the window allows. Where it only counts what the conversation
+        takes, its tools may be left out, so it is counted as it is sent in the requests that offer them."""
         session = self._session
         by_tools = session.settings.mode == "on" and session.recall_by == "tools"
-        has_tools = self.offers or bool(self.dialect.tool_names(self._request.fields))
+        names = self.dialect.tool_names(self._request.fields)
+        has_tools = self.offers or (bool(names) and (self._may_hide_rounds() or bool(set(names) & set(NAMES))))
         return by_tools and not has_tools and not (self._endpoint.counts and self._was_offered_tools())
 
     def _was_offered_tools(self) -> bool:

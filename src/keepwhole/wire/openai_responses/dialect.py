@@ -156,8 +156,10 @@ class ResponsesDialect(Dialect):
         return [text_of(fields_of(tool).get("name")) for tool in parts_of(fields.get("tools"))]
 
     def may_hide_rounds(self, fields: Json, is_recorded: bool) -> bool:
-        """Only where one answer is wanted. One that is stored may be continued by its id, so it must be on record."""
-        return fields.get("n") in (None, 1) and (is_recorded or fields.get("store") is False)
+        """Only where one answer is wanted. One that is stored may be continued by its id, so it must be on record; one
+        that is made in the background is fetched where nobody reads it."""
+        is_read = fields.get("n") in (None, 1) and not fields.get("background")
+        return is_read and (is_recorded or fields.get("store") is False)
 
     def has_format(self, fields: Json) -> bool:
         """In `text`; its type `text` says nothing."""
