@@ -361,12 +361,23 @@ def test_exceptions_and_unknown_events_pass_in_their_frames() -> None:
     stream = FramedStream("events")
     data = b"".join(framed([b'event: error\ndata: {"message":"m"}\n\n', b"event: ping\ndata: {}\n\n"], in_chunks=False))
     assert stream.encode(stream.decode(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("status", "name"),
+    [
+        (400, "validationException"),
+        (429, "throttlingException"),
+        (503, "serviceUnavailableException"),
+        (500, "modelStreamErrorException"),
+    ],
+)
+def test_a_further_round_that_is_refused_is_an_exception_of_amazon_s(status: int, name: str) -> None:
+    """By its name, clients decide whether to ask again."""
     exchange = begin(new_router(), [ASKED])
-    [frame] = Frames().feed(exchange.error_event(429, b'{"message": "Too many requests"}'))
-    assert (frame.headers[":message-type"], json.loads(frame.payload)) == (
-        "exception",
-        {"message": "Too many requests"},
-    )
+    [frame] = Frames().feed(exchange.error_event(status, b'{"message": "No."}'))
+    assert (frame.headers[":message-type"], frame.headers[":exception-type"]) == ("exception", name)
+    assert json.loads(frame.payload) == {"message": "No."}
 
 
 @pytest.mark.parametrize(

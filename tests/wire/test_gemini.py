@@ -410,6 +410,9 @@ def test_errors_are_written_as_google_writes_them() -> None:
     assert event.data() == {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}
     [event] = Events().feed(GEMINI.error_event({"type": "api_error", "message": "m"}))
     assert event.data()["error"]["status"] == "INTERNAL"
+    exchange = begin(SessionRouter(each=True, settles=True, store=MemoryStore()), [ASKED])
+    [event] = Events().feed(exchange.error_event(429, b"slow down"))
+    assert (event.data()["error"]["code"], event.data()["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
 
 
 def test_an_image_beside_a_response_is_hydrated_as_an_image() -> None:

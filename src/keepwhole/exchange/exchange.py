@@ -57,6 +57,8 @@ _ANYBODY = Identity()
 _FEW_CHARS = 48_000
 """Length of a first request of which the recall tools are a hundredth."""
 _ASKING = ("user", "system", "developer")
+_ERROR_TYPES = {400: "invalid_request_error", 429: "rate_limit_error", 503: "overloaded_error", 529: "overloaded_error"}
+"""What an error is called whose body does not say it."""
 _ENOUGH = "That was the last read for now. Answer with what you have."
 
 NameConversation: TypeAlias = Callable[[list[Any]], HiddenRounds | None]
@@ -439,7 +441,7 @@ class Exchange:
         except (ValueError, RecursionError):
             body = {}
         message = body.get("message") or f"The provider answered {status}."  # Bedrock has no more than a message
-        error = body.get("error") or {"type": "api_error", "message": message}
+        error = body.get("error") or {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}
         event = self.dialect.error_event(error)
         return event if self._frames is None else self._frames.encode(event)
 

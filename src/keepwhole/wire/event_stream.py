@@ -43,11 +43,13 @@ _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header's value by its type, for types of a fixed size."""
 _BYTES, _TEXT = 6, 7
 _EVENT = {":content-type": "application/json", ":message-type": "event"}
-_FAILED = {
-    ":exception-type": "modelStreamErrorException",
-    ":content-type": "application/json",
-    ":message-type": "exception",
+_FAILED = {":content-type": "application/json", ":message-type": "exception"}
+_EXCEPTIONS = {
+    "invalid_request_error": "validationException",
+    "rate_limit_error": "throttlingException",
+    "overloaded_error": "serviceUnavailableException",
 }
+"""What Amazon calls the errors of other dialects, by which its clients decide whether to ask again."""
 _OTHER = "aws"
 """The name of an event that no dialect knows, so it passes: an exception, or what is no chunk among chunks."""
 
@@ -194,7 +196,9 @@ class FramedStream:
             return frames.popleft()
         if event.name == "error":
             error = fields_of(event.data().get("error"))
-            return write_frame(_FAILED, json.dumps({"message": str(error.get("message"))}).encode())
+            kind = _EXCEPTIONS.get(str(error.get("type")), "modelStreamErrorException")
+            data = json.dumps({"message": str(error.get("message"))}).encode()
+            return write_frame({":exception-type": kind, **_FAILED}, data)
         if self._kind == "events":
             return write_frame({":event-type": event.name, **_EVENT}, event.text.encode())
         chunk = json.dumps({"bytes": base64.b64encode(event.text.encode()).decode()})

@@ -48,6 +48,8 @@ _STATUSES = {
     "permission_error": (403, "PERMISSION_DENIED"),
     "timeout_error": (408, "DEADLINE_EXCEEDED"),
     "request_too_large": (413, "INVALID_ARGUMENT"),
+    "rate_limit_error": (429, "RESOURCE_EXHAUSTED"),
+    "overloaded_error": (503, "UNAVAILABLE"),
 }
 _INTERNAL = (500, "INTERNAL")
 
