@@ -7,7 +7,7 @@ import pytest
 
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
 from keepwhole.wire.usage import Usage
-from tests.wire.test_odd_streams import delta, events
+from tests.wire.test_odd_streams import STOPPED, delta, events
 from tests.wire.test_stream_cuts import begin
 
 _COUNTS = {"prompt_tokens": 2_000, "completion_tokens": 5, "total_tokens": 2_005}
@@ -132,6 +132,42 @@ def test_a_recall_is_answered_however_it_is_streamed(chunks: list[Json]) -> None
     call, result = json.loads(exchange.body)["messages"][-2:]
     assert call["tool_calls"][0]["id"] == result["tool_call_id"] in ("", "o")
     assert '"x"' in result["content"], "the arguments were read"
+
+
+THOUGHT: Json = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+PARTS: Json = {"content": [THOUGHT, {"type": "text", "text": "It says 5."}]}
+
+
+@pytest.mark.usefixtures("recall_from_start")
+@pytest.mark.parametrize("words", ["Let me look.", "", None])
+def test_words_of_all_rounds_are_kept_where_one_has_parts(words: str | None) -> None:
+    """Mistral's reasoning models write parts, other servers texts."""
+    exchange = begin("openai_chat")
+    first = {"role": "assistant", "content": words, "tool_calls": [called("o", RECALL)]}
+    assert (
+        exchange.read_answer(json.dumps({"choices": [{"message": first, "finish_reason": "tool_calls"}]}).encode())
+        is None
+    )
+    got = exchange.read_answer(json.dumps({"choices": [{"message": PARTS, "finish_reason": "stop"}]}).encode())
+    assert got is not None
+    content = json.loads(got)["choices"][0]["message"]["content"]
+    before = [{"type": "text", "text": words}, {"type": "text", "text": "\n\n"}] if words else []
+    assert [part for part in content if part["type"] == "thinking"] == [THOUGHT]
+    assert "".join(part.get("text", "") for part in content) == "".join(part["text"] for part in before) + "It says 5."
+
+
+@pytest.mark.usefixtures("recall_from_start")
+def test_parts_that_go_on_as_text_are_sent_back_together() -> None:
+    exchange = begin("openai_chat")
+    chunks = [delta({"content": [THOUGHT]}), delta({"content": "So."}), step(called("o", RECALL, index=0)), ENDED]
+    assert exchange.feed_chunk(events(*chunks, "[DONE]")) == events(*chunks[:2])
+    assert exchange.end_stream() is None
+    said = json.loads(exchange.body)["messages"][-2]
+    assert said["content"] == [THOUGHT, {"type": "text", "text": "So."}]
+    last = [delta(PARTS), STOPPED]
+    got = exchange.feed_chunk(events(*last, "[DONE]")) + (exchange.end_stream() or b"")
+    shown = json.loads(got.split(b"\n\n")[0][6:])["choices"][0]["delta"]["content"]
+    assert shown == [{"type": "text", "text": "\n\n"}, *PARTS["content"]]
 
 
 @pytest.mark.usefixtures("recall_from_start")

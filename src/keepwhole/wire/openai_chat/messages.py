@@ -93,8 +93,23 @@ def one_message(shown: Iterable[Json]) -> Json:
     messages = list(shown)
     if not messages:
         return {"role": "assistant", "content": None}
-    texts = [message["content"] for message in messages if isinstance(message.get("content"), str)]
-    return {**messages[-1], "content": BREAK.join(filter(None, texts)) or messages[-1].get("content")}
+    contents = [content for message in messages if (content := message.get("content"))]
+    joined = next(iter(contents), messages[-1].get("content"))
+    for content in contents[1:]:
+        joined = joined_content(joined_content(joined, BREAK), content)
+    return {**messages[-1], "content": joined}
+
+
+def joined_content(before: str | list[Any], content: str | list[Any]) -> str | list[Any]:
+    """Two contents as one: a text, or parts where one of them has parts, as Mistral's models write their reasoning.
+
+    >>> joined_content([{"type": "thinking"}], "So."), joined_content("a", "b")
+    ([{'type': 'thinking'}, {'type': 'text', 'text': 'So.'}], 'ab')
+    """
+    if isinstance(before, str) and isinstance(content, str):
+        return before + content
+    parts = [[{"type": "text", "text": one}] if isinstance(one, str) else one for one in (before, content)]
+    return [*parts[0], *parts[1]]
 
 
 def has_broken_pairs(messages: Sequence[Wire]) -> bool:

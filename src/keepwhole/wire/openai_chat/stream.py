@@ -10,7 +10,7 @@ from typing import Any
 
 from keepwhole.wire.content import Json, fields_of, parts_of, text_of
 from keepwhole.wire.dialect import AnswerStream, Names, Reply, end_reason
-from keepwhole.wire.openai_chat.messages import BREAK, calls_recall, read_message
+from keepwhole.wire.openai_chat.messages import BREAK, calls_recall, joined_content, read_message
 from keepwhole.wire.sse import DONE, Event, written
 
 _CALLED = ("function", "custom")
@@ -178,7 +178,7 @@ class ChatStream(AnswerStream):
             delta.pop("role", None)
         if delta.get("content"):
             if self._break:
-                delta["content"] = BREAK + delta["content"]
+                delta["content"] = joined_content(BREAK, delta["content"])
             self._break, self._has_words = False, True
         return delta
 
@@ -190,7 +190,7 @@ class ChatStream(AnswerStream):
             if key == "role" or not isinstance(value, str | list):
                 self._message.setdefault(key, value)
             else:
-                self._message[key] = value if before is None else before + value
+                self._message[key] = value if before is None else joined_content(before, value)
 
     def _unstated_reason(self) -> str | None:
         """Why an answer ended that says no more than that it did; None for one that has failed, or said nothing."""
