@@ -89,7 +89,7 @@ class ResponsesStream(AnswerStream):
 
     def _body_at_end(self, kind: str, body: Json) -> Json:
         """The response at the end of a round, with what a server leaves out of it: its status, and its items."""
-        stated = {"status": kind.removeprefix("response."), **body}
+        stated = body if "status" in body else {**body, "status": kind.removeprefix("response.")}
         items = [item for _, item in sorted(self._items, key=itemgetter(0))]
         return stated if body.get("output") or not items else {**stated, "output": items}
 
