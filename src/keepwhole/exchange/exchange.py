@@ -294,8 +294,7 @@ class Exchange:
         """Whether a request has no tools, or can be offered none, so that a notice would name one that the model cannot
         call: such a request is sent in full, as far as the window allows. Where it only counts what the conversation
         takes, its tools may be left out, so it is counted as it is sent in the requests that offer them."""
-        session = self._session
-        by_tools = session.settings.mode == "on" and session.recall_by == "tools"
+        by_tools = self._session.settings.mode == "on" and self._session.recall_by == "tools"
         names = self.dialect.tool_names(self._request.fields)
         has_tools = self.offers or (bool(names) and (self._may_hide_rounds() or bool(set(names) & set(NAMES))))
         return by_tools and not has_tools and not (self._endpoint.counts and self._was_offered_tools())

@@ -93,8 +93,8 @@ def one_message(shown: Iterable[Json]) -> Json:
     messages = list(shown)
     if not messages:
         return {"role": "assistant", "content": None}
-    contents = [content for message in messages if (content := message.get("content"))]
-    joined = next(iter(contents), messages[-1].get("content"))
+    contents: list[Any] = [content for message in messages if (content := message.get("content"))]
+    joined: Any = next(iter(contents), messages[-1].get("content"))
     for content in contents[1:]:
         joined = joined_content(joined_content(joined, BREAK), content)
     return {**messages[-1], "content": joined}

@@ -190,7 +190,7 @@ class ChatStream(AnswerStream):
             if key == "role" or not isinstance(value, str | list):
                 self._message.setdefault(key, value)
             else:
-                self._message[key] = value if before is None else joined_content(before, value)
+                self._message[key] = value if before is None else joined_content(before, delta[key])
 
     def _unstated_reason(self) -> str | None:
         """Why an answer ended that says no more than that it did; None for one that has failed, or said nothing."""
