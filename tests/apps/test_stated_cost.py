@@ -44,6 +44,7 @@ def test_the_three_figures_add_up_and_a_loss_is_called_one() -> None:
 def test_a_plan_is_told_at_list_price_and_only_in_dollars() -> None:
     plan = usd("1", "2", by_plan=True)
     assert plan.is_list_price
+    assert not StatedCost(Decimal(1), Decimal(2), "usd").is_list_price
     assert plan.sentence.startswith("at list price, since a plan is not billed by the token: ≈ $1, with `mode: off`")
     assert plan.as_dict["basis"] == "list price"
     tokens = StatedCost(Decimal(1_000), Decimal(3_000), "tokens", True)

@@ -62,6 +62,12 @@ def test_the_second_run_shows_only_what_changed_and_names_the_first() -> None:
     assert made.items[0].name is not None
     assert made.items[0].name.artifact_id in shown
     assert choice.tokens < made.items[1].tokens / 10
+    own, first = made.items[1].name, made.items[0].name
+    assert own is not None
+    assert shown.startswith(
+        f"[Artifact: {own.artifact_id}] Like the earlier result of call call_1 ({first.artifact_id}) but for the lines "
+        f"below; what is omitted is as it is there. All of it: {own.way.whole()}\n"
+    )
 
 
 def test_it_is_off_unless_it_is_asked_for() -> None:
@@ -102,6 +108,8 @@ def test_a_base_is_not_left_out_before_what_differs_from_it() -> None:
         ("ccXcc", "cc", "++"),
         ("mccX", "nccX", "-+++"),
         ("mccXcc", "mccYcc", "+++-++"),
+        ("XaZ", "YaW", "-+-"),
+        ("qcz", "qXczc", "+-++-"),
     ],
 )
 def test_lines_are_matched_by_those_that_are_there_once_and_the_equal_ones_beside_them(

@@ -197,6 +197,11 @@ def test_a_shared_stretch_reaches_a_hundred_and_twenty_bytes_to_either_side() ->
     assert text[200:].startswith(later)
 
 
+def test_a_stretch_is_found_at_an_earlier_place_where_a_later_one_has_only_its_beginning() -> None:
+    shared = "qwertyuiop asdfghjkl"
+    assert ReferenceIndex([f"00{shared}99 {shared[:12]}!!"]).shared_with(f"{shared}77") == shared
+
+
 def test_of_many_values_the_latest_forty_eight_are_looked_for() -> None:
     values = [f"id-{number:04}" for number in range(60)]
     index = ReferenceIndex([" ".join(values)])

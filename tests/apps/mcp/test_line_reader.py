@@ -29,6 +29,7 @@ def test_lines_are_the_same_however_they_arrive(step: int) -> None:
 @pytest.mark.parametrize("step", [1_000, 4_096, 5_000, 20_000])
 def test_of_a_line_over_the_limit_both_ends_are_kept(step: int) -> None:
     line = bytes(range(97, 123)) * 1_000
+    assert list(LineSplitter(10).feed(b"x" * 10 + b"\n")) == [b"x" * 10]
     splitter = LineSplitter(9_000)
     data = line + b"\n"
     (found,) = (one for at in range(0, len(data), step) for one in splitter.feed(data[at : at + step]))

@@ -62,6 +62,11 @@ def test_of_several_servers_the_first_in_the_file_has_an_address(caplog: pytest.
         "server 'b': 'file:///1' is 'a''s already",
         f"server 'a': addresses that begin with {SCHEME} are Keepwhole's",
     ]
+    long = [{"uri": "file:///" + "x" * 90}]
+    assert own.claimed(a, "uri", long) == long
+    with caplog.at_level(logging.WARNING):
+        assert own.claimed(b, "uri", long) == []
+    assert caplog.records[-1].getMessage() == f"server 'b': '{long[0]['uri'][:80]}' is 'a''s already"
     assert own.holders("file:///other") == [a, b]
     assert own.holders(f"{SCHEME}x") == [a, b]
 
