@@ -25,7 +25,7 @@ def vendored(folder: Path) -> str:
     hooks = hooks.replace('import{options as n}from"preact";', "const n=preact.options;", 1)
     htm, found = re.subn(r"export default ?", "return ", htm)
     if found != 1 or "import" in hooks:
-        raise SystemExit("The packages are not what they were. Look at them, then mend docs/vendor.py.")
+        raise SystemExit("The packages are not what they were. Look at them, then fix docs/vendor.py.")
     names = ["h", "render", "Component", "Fragment"]
     used = ["useState", "useEffect", "useLayoutEffect", "useMemo", "useRef", "useCallback", "useErrorBoundary"]
     return (
@@ -43,7 +43,7 @@ def inert(preact: str) -> str:
     """Without the branch that sets markup; what asked for it is left empty."""
     text, found = _SINK.subn("(", preact)
     if found != 1 or "innerHTML" in text:
-        raise SystemExit("Preact sets markup in another way than it did. Look at it, then mend docs/vendor.py.")
+        raise SystemExit("Preact sets markup in another way than it did. Look at it, then fix docs/vendor.py.")
     return text
 
 

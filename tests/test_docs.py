@@ -149,6 +149,15 @@ def test_no_page_has_a_place_that_was_to_be_filled_in() -> None:
     assert left == []
 
 
+def test_no_page_names_a_folder_outside_the_repository() -> None:
+    """`CORPUS` stands for logs that only the developers have; a path beside the clone would be nobody's."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").rglob("*.md")]
+    found = [
+        (page.name, *more) for page in pages if (more := re.findall(r"`[^`\n]*\.\./shared[^`\n]*`", page.read_text()))
+    ]
+    assert found == []
+
+
 def test_every_link_between_pages_leads_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):

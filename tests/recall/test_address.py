@@ -128,8 +128,11 @@ def test_too_many_values_are_refused_with_what_to_do() -> None:
     ("path", "says"),
     [
         ("$.nope", 'There is no key "nope" at $. There are: "meta", "items", "text".'),
-        ("$.items[400]", "There is no element 400 at $.items: it has 400."),
-        ("$.items.name", 'What is at $.items is not an object, so it has no key "name".'),
+        ("$.items[400]", "There is no element 400 at $.items: it has 400, the last at $.items[399]."),
+        (
+            "$.items.name",
+            'What is at $.items is an array, so it has no key "name". Give an element, such as $.items[0].',
+        ),
         ("$.meta.count[*]", "neither array nor object"),
         ("$.items[?(@.a)]", "is not an address"),
         ("$..name", "is not an address"),

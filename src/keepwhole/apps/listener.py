@@ -151,7 +151,8 @@ def checked_address(address: Address, public: bool) -> Address:
     """Return the address; `UsageError` where other machines can reach it and `public` does not allow that."""
     if not address.is_loopback and not public:
         raise UsageError(
-            f"`{address.host}` can be reached from other machines. If that is what you want, add `--public`."
+            f"`{address.host}` is not a loopback address, so other machines may reach it. If that is what you want, "
+            "add `--public`."
         )
     return address
 

@@ -165,7 +165,7 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     for key in keys:
         inside = children(data)
         if not isinstance(inside, dict):
-            raise _no_such_value(f"What is at {path_text(at)} is not an object, so it has no key {_quote(key.name)}.")
+            raise _no_such_value(_about_no_key(path_text(at), inside, key))
         if key.name not in inside:
             names = ", ".join(_quote(name) for name in list(inside)[:_LISTED])
             more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
@@ -175,12 +175,19 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     return data
 
 
+def _about_no_key(at: str, inside: list[Any] | None, key: KeyStep) -> str:
+    if inside:
+        return f"What is at {at} is an array, so it has no key {_quote(key.name)}. Give an element, such as {at}[0]."
+    return f"What is at {at} is not an object, so it has no key {_quote(key.name)}."
+
+
 def _element(data: bytes, step: IndexStep, before: list[PathStep]) -> bytes:
     inside = children(data)
     if not isinstance(inside, list):
         raise _no_such_value(f"What is at {path_text(before)} is not an array, so it has no element {step.number}.")
     if not -len(inside) <= step.number < len(inside):
-        raise _no_such_value(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}.")
+        last = f", the last at {path_text(before)}[{len(inside) - 1}]" if inside else ""
+        raise _no_such_value(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}{last}.")
     return bytes(inside[step.number])
 
 

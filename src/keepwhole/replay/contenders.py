@@ -65,6 +65,8 @@ def contender_named(name: str) -> Contender:
         return Contender(
             name, same_policy(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True, tools=OFFERED_TOKENS
         )
+    if name.endswith((".yaml", ".yml")):
+        raise UsageError(f"There is no settings file `{name}`. Check the path.")
     if name not in BUILT_IN and name not in PEERS:
         raise UsageError(f"There is no policy or settings file `{name}`. {suggestion(name, contender_names())}")
     tools = OFFERED_TOKENS if name in BUILT_IN else 0

@@ -55,6 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tab.yaml": "\tpolicy: auto\n",
         "quota.yaml": "session_quota: 5GB\n",
         "numbers.json": "[1, 2]",
+        "servers.json": '{"mcpServers": {"one": {"command": "one"}}}',
         "messages.json": '[{"role": "user", "content": "x"}]',
     }
     for name, text in files.items():
@@ -99,6 +100,42 @@ def test_the_table_has_at_least_200_rows_and_no_message_advises_what_failed() ->
     assert circular == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "code", "message"),
+    [
+        (
+            "forget --text nowhere --yes",
+            1,
+            "Nothing was removed: no entry contains this text. `keepwhole search --by words` finds what is there.",
+        ),
+        (
+            "import notes.txt",
+            1,
+            "There are no tool results in these logs. Claude Code, for example, has its own in `~/.claude/projects`.",
+        ),
+        (
+            "replay notes.txt --jobs 1",
+            1,
+            "There is nothing to replay in these logs. Look at made-up ones: `keepwhole replay --sample`.",
+        ),
+        ("mcp-gateway unwrap servers.json", 0, "No server in this file is behind the gateway."),
+        ("status --model nobody", 0, "unknown, so the window is a guess; set `models.nobody.window`."),
+    ],
+)
+def test_a_command_that_finds_nothing_says_so_and_what_to_do(
+    typed: str,
+    code: int,
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KEEPWHOLE_HOME", str(folder / "home"))
+    monkeypatch.chdir(folder)
+    assert main(typed.split()) == code
+    assert message in capsys.readouterr().out
+
+
 def test_a_variable_that_nothing_reads_is_reported_and_the_command_goes_on(cli: Cli) -> None:
     cli.environ["KEEPWHOLE_MOOD"] = "on"
     done = cli("config", "show")
@@ -119,6 +156,8 @@ def test_a_variable_that_nothing_reads_is_reported_and_the_command_goes_on(cli: 
         ("$KW status >&- 2>&-", 0, ""),
         ("$KW sessions list | true", 0, ""),
         ("PYTHONIOENCODING=ascii $KW cut notes.txt --compare >/dev/null", 0, ""),
+        ("PYTHONIOENCODING=latin-1 $KW wrap --help >/dev/null", 0, ""),
+        ("PYTHONIOENCODING=ascii:surrogateescape $KW sessions list >/dev/null", 0, ""),
         ("mkdir gone; cd gone; rmdir ../gone; $KW status", 1, GONE),
         ("cd /proc; $KW init", 1, NO_FOLDER),
         ("$KW proxy --host 192.0.2.1 --public", 2, NO_ADDRESS),

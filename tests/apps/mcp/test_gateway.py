@@ -522,7 +522,8 @@ def test_a_server_that_cannot_start_does_not_hide_the_others(tmp_path: Path) -> 
             assert "up__small" in [tool.name for tool in (await client.list_tools()).tools]
             failed = await client.call_tool("gone__tool")
             assert failed.is_error
-            assert "cannot be reached" in texts(failed)[0]
+            why = f"`{tmp_path / 'nothing'}` cannot be run (No such file or directory). Check its `command`"
+            assert f"cannot be reached: {why}" in texts(failed)[0]
 
     run(work())
 

@@ -3,7 +3,8 @@
 import os
 
 from keepwhole.config import Settings
-from keepwhole.errors import NotFound
+from keepwhole.errors import NotFound, UsageError
+from keepwhole.store.blobs.bucket_address import is_bucket
 from keepwhole.store.factory import check_folder, is_address, open_store
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
@@ -18,6 +19,8 @@ def open_record_at(address: str, settings: Settings, blobs: str | None = None) -
     """
     if not is_address(address):
         check_folder(address)
+    if blobs and not is_bucket(blobs) and "://" in blobs:
+        raise UsageError(f"`{blobs}` cannot hold large bodies. Give `s3://bucket/prefix`, or the path of a folder.")
     own = settings.store or settings.home
     folder = settings.home if is_address(address) else os.path.expanduser(address)
     place = address if is_address(address) else folder

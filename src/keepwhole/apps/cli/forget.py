@@ -79,6 +79,11 @@ def _report(context: CommandContext, args: argparse.Namespace, plans: list[Forge
     if args.json:
         screen.print_json({"forgotten": gone, "files": files, "still_in": older})
         return
+    if not gone and not files:
+        screen.say(
+            "Nothing was removed: no entry contains this text. `keepwhole search --by words` finds what is there."
+        )
+        return
     extra = f" and {files} cop{'y' if files == 1 else 'ies'} that no entry needs" if files else ""
     screen.say(f"Removed {_described(plans)}{extra}. Their hashes stay, and `keepwhole sessions verify` accepts them.")
     for path in older:

@@ -101,7 +101,9 @@ def _report(done: Sequence[Imported], bad: Sequence[UnreadPart], apart: int) -> 
 def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
     print_unread(report["unread"])
     if not done:
-        screen.say("There are no tool results in these logs.")
+        screen.say(
+            "There are no tool results in these logs. Claude Code, for example, has its own in `~/.claude/projects`."
+        )
         return
     news = [one for one in done if one.added]
     if news:

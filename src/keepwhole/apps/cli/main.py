@@ -112,6 +112,7 @@ def _about_system(error: OSError) -> str:
 def _run(argv: list[str]) -> int:
     from keepwhole.apps.cli.parser import parser_for  # takes longer than a hook may
 
+    _replace_unknown_characters(sys.stdout)
     first = next((word for word in argv if not word.startswith("-")), None)
     parser = parser_for(first if first in COMMANDS else None, GROUPS)
     parser.check_first(argv)
@@ -120,12 +121,19 @@ def _run(argv: list[str]) -> int:
     if args.command is None:
         parser.print_help()
         return EXIT_USAGE
-    output: TextIO = sys.stdout
-    if isinstance(output, io.TextIOWrapper) and output.errors == "strict":
-        output.reconfigure(errors="replace")  # a terminal without Unicode shows `?`
     code = args.act(args)
-    output.flush()
+    sys.stdout.flush()
     return code
+
+
+def _replace_unknown_characters(output: TextIO) -> None:
+    """Let what the locale has no character for be printed as `?`, help included."""
+    if isinstance(output, io.TextIOWrapper) and (output.errors == "strict" or not _is_unicode(output.encoding)):
+        output.reconfigure(errors="replace")
+
+
+def _is_unicode(encoding: str) -> bool:
+    return encoding.lower().startswith("utf")
 
 
 def _exit_code(error: KeepwholeError) -> int:

@@ -74,7 +74,9 @@ def wrap(args: argparse.Namespace) -> int:
     for name in done.left:
         screen.say(f"{screen.line(name)}: left as it is (an address without headers; `--all` wraps it too)")
     screen.say(
-        f"Back with `keepwhole mcp-gateway unwrap {screen.line(args.path)}`." if done.wrapped else "Nothing to do."
+        f"Back with `keepwhole mcp-gateway unwrap {screen.line(args.path)}`."
+        if done.wrapped
+        else "No server in this file was to be put behind the gateway."
     )
     return 0
 
@@ -87,7 +89,7 @@ def unwrap(args: argparse.Namespace) -> int:
     for name in done.wrapped:
         screen.say(f"{screen.line(name)}: as it was")
     if not done.wrapped:
-        screen.say("Nothing to do.")
+        screen.say("No server in this file is behind the gateway.")
     return 0
 
 

@@ -125,12 +125,16 @@ class Parser(argparse.ArgumentParser):
     def _about_unknown(self, word: str) -> str:
         name = word.partition("=")[0]
         if not name.startswith("-"):
-            return f"one argument too many: `{word}`"
+            meant = f". Did you mean `--session {word}`?" if self._takes_session_as_option() else ""
+            return f"one argument too many: `{word}`{meant}"
         if self.prog == "keepwhole":
             if name in _FIRST:
                 return f"`{name}` is not an option here. Did you mean `{_FIRST[name]}`?"
             return f"`{name}` is not an option here; options follow the command, as in `keepwhole status --json`"
         return f"there is no option `{name}`" + _did_you_mean(name, self.options())
+
+    def _takes_session_as_option(self) -> bool:
+        return "--session" in self.options() and all(action.option_strings for action in self._actions)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -141,6 +145,8 @@ class Parser(argparse.ArgumentParser):
             what = "command" if is_command else "action"
             same = (_FIRST if is_command else _ACTIONS).get(value.lower())
             near = same if same is not None and (is_command or same in choices) else None
+            if near is None and not is_command and len(choices) == 1:  # `trace 7`
+                near = f"{self.prog.removeprefix('keepwhole ')} {choices[0]} {value}"
             meant = f". Did you mean `{near}`?" if near else _did_you_mean(value.lower(), choices)
             raise argparse.ArgumentError(None, f"there is no {what} `{value}`{meant}")
         near = _did_you_mean(str(value), choices) or f"; give {_one_of(choices)}"

@@ -10,8 +10,6 @@ from keepwhole.store.reader import BodyReader
 _OPTIONS = {
     "Give the first and the last, counted from 1, and a dash.": "Give it as `--lines 100-200`, counted from 1.",
     'chars="0-5000"': "`--chars 0-5000`",
-    "from_end is": "`--from-end` is",
-    "context is": "`--context` is",
     "leave regex out": "leave `--regex` out",
     "path leads into": "`--path` leads into",
     "or give a pattern": "or give `--pattern`",

@@ -80,9 +80,10 @@ def print_totals(found: LogTotals) -> None:
     """Print what was read, and what it consists of."""
     sources = ", ".join(f"{screen.line(source, 40)} {runs:,}" for source, runs in found.sources.most_common(8))
     files = f"{found.files:,} file{'s' * (found.files != 1)}"
-    print_paragraph(f"Read {_runs(found.runs)} in {files}, {size_text(found.bytes)}: {sources or 'none'}.")
+    print_paragraph(f"Read {_runs(found.runs)} in {files}, {size_text(found.bytes)}{sources and f': {sources}'}.")
     print_unread(found.unread)
     if not found.runs:
+        screen.say("There is nothing to replay in these logs. Look at made-up ones: `keepwhole replay --sample`.")
         return
     share = f"{format_percent(found.share)} of them tool results"
     screen.say("")

@@ -1,6 +1,7 @@
 """`keepwhole report`: compares sessions with views to sessions that were held out; `--tools`: tool declarations."""
 
 import argparse
+import math
 import time
 from collections.abc import Sequence
 
@@ -35,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def report(args: argparse.Namespace) -> int:
     """Print the comparison, or what tool declarations take."""
-    if args.since is not None and not args.since > 0:
+    if args.since is not None and not 0 < args.since < math.inf:
         raise UsageError(f"`--since {args.since:g}`: give a number of days above 0, such as 30.")
     context = CommandContext(args)
     try:

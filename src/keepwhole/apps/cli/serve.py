@@ -29,6 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def serve(args: argparse.Namespace) -> int:
     """Serve both until stopped."""
     proxy.require_extra()
+    proxy.address_from(args)
     if args.port and args.port == args.inspect_port:
         raise UsageError(f"`--port` and `--inspect-port` are both {args.port}. Give two different ports.")
     with _home(args) as home:

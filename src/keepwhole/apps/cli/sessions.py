@@ -65,6 +65,8 @@ def _add_action_with_id(
 
 
 def _session_of(args: argparse.Namespace, context: CommandContext) -> SessionInfo:
+    if args.id and args.session:
+        raise UsageError("A name and `--session` contradict each other. Leave one of them out.")
     return context.find_session(args.id) if args.id else context.current_session()
 
 

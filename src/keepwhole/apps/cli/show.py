@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from keepwhole.apps.cli import screen, show_overview
 from keepwhole.apps.cli.command_context import CommandContext, add_options, add_part
+from keepwhole.apps.cli.parser import WholeNumber
 from keepwhole.apps.cli.recall_command import RecallCommand, check_range, in_options
 from keepwhole.canonical.media import TEXT
 from keepwhole.errors import NotFound, UsageError
@@ -33,7 +34,7 @@ def add_show(parser: argparse.ArgumentParser, view: View, command: str) -> None:
     """Describe the options of one of the three names; `command` is what a page names to read the next one."""
     parser.add_argument("id", metavar="NUMBER|ID", help="a result's number, its trace id or artifact id")
     part = add_part(parser)
-    part.add_argument("--from-end", metavar="N", help="the last N lines")
+    part.add_argument("--from-end", type=WholeNumber(1), metavar="N", help="the last N lines")
     part.add_argument("--raw", action="store_true", help="all of it, byte for byte")
     parser.add_argument("--force", action="store_true", help="allow --raw on a terminal")
     parser.add_argument(
@@ -41,7 +42,7 @@ def add_show(parser: argparse.ArgumentParser, view: View, command: str) -> None:
     )
     parser.add_argument("--pattern", metavar="TEXT", help="show the places that contain this text")
     parser.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
-    parser.add_argument("--context", metavar="N", help="lines around each match")
+    parser.add_argument("--context", type=WholeNumber(0), metavar="N", help="lines around each match")
     parser.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
     parser.set_defaults(act=show, view=view, command_words=command)
 
@@ -72,7 +73,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.force and not args.raw:
         raise UsageError("`--force` is for `--raw`. Add `--raw`, or leave `--force` out.")
     for option in ("regex", "context"):
-        if getattr(args, option) and not args.pattern:
+        if _is_given(getattr(args, option)) and not args.pattern:
             raise UsageError(f"`--{option}` needs a pattern. Add `--pattern TEXT`.")
 
 
@@ -96,7 +97,11 @@ def _part_asked(args: argparse.Namespace) -> dict[str, Any]:
     if args.chars:
         chars = parse_chars(args.chars)
         asked |= {"start_char": chars.start, "length": chars.length}
-    return {key: value for key, value in asked.items() if value not in (None, False)}
+    return {key: value for key, value in asked.items() if _is_given(value)}
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False  # `--context 0` is given
 
 
 def _open(context: CommandContext, row: Row, args: argparse.Namespace) -> BodyReader:

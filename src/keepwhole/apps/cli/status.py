@@ -178,7 +178,7 @@ def _print(found: _Status, how: str) -> None:
     screen.say(f"[{bar}] ≈ {state.tokens:,} of {state.window:,} tokens ({full})")
     if not use.is_known:
         name = f"model `{screen.line(use.model, 60)}`" if use.model else "model"
-        screen.say(f"The {name} is unknown, so the window is a guess; set `models.NAME.window`, or give `--model`.")
+        screen.say(f"The {name} is unknown, so the window is a guess; set `models.{use.model or 'NAME'}.window`.")
     screen.say(f"{_COUNTED[use.counted]}. With every result in full: ≈ {use.whole:,} tokens.\n")
     _print_items(found.items, state.window)
     for line in state.lines:

@@ -1,6 +1,7 @@
 """`keepwhole wrap CMD…`: run an agent with a proxy of its own in front of its provider, and print a receipt."""
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -46,7 +47,7 @@ def wrap(args: argparse.Namespace) -> int:
     _check(args, argv)
     settings = config.load(args.config)
     settings = settings.replace(mode=args.mode) if args.mode else settings
-    if shutil.which(argv[0]) is None:
+    if shutil.which(argv[0]) is None and not (os.sep in argv[0] and os.path.exists(argv[0])):
         screen.warn(f"keepwhole: `{argv[0]}` is not installed, or not on the PATH. {_hint(argv[0])}")
         return NOT_FOUND
     from keepwhole.apps.wrap.clients import client_for

@@ -98,7 +98,7 @@ class Upstream:
                 await self._hold(attempt)
             except Exception as error:
                 attempt.error = error
-                _log.warning("server %r: %s", self.name, _first(error))
+                _log.warning("server %r: %s", self.name, _why(error, self.spec))
             finally:
                 self._end(attempt)
                 attempt.over.set()
@@ -111,7 +111,7 @@ class Upstream:
             with anyio.move_on_after(CONNECT_SECONDS):
                 await attempt.over.wait()
             if self.client is None:
-                why = _first(attempt.error) if attempt.error else f"no answer in {CONNECT_SECONDS:.0f} s"
+                why = _why(attempt.error, self.spec) if attempt.error else f"no answer in {CONNECT_SECONDS:.0f} s"
                 raise Lost(types.CONNECTION_CLOSED, f"The MCP server `{self.name}` cannot be reached: {why}")
         return self.client
 
@@ -280,8 +280,10 @@ def _has_ended(error: MCPError) -> bool:
     return error.code == types.CONNECTION_CLOSED or error.message == _TERMINATED
 
 
-def _first(error: BaseException) -> str:
-    """The message of an error, or of the first error of a group."""
+def _why(error: BaseException, spec: ServerSpec) -> str:
+    """Why there is no connection: the message of an error, or of the first error of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if spec.command and isinstance(error, OSError) and error.filename:
+        return f"`{error.filename}` cannot be run ({error.strerror}). Check its `command` in the file of servers."[:300]
     return f"{type(error).__name__}: {error}"[:300]
