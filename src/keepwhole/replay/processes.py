@@ -82,7 +82,7 @@ def _receive(ends: list[Connection]) -> Iterator[Any]:
             try:
                 kind, value = end.recv()
             except EOFError:
-                raise KeepwholeError("A process was killed, most likely for want of memory. Try `--jobs 1`.") from None
+                raise KeepwholeError("A process was killed, probably because memory ran out. Try `--jobs 1`.") from None
             if kind == _DONE:
                 open_ends.remove(end)
             elif kind == "error":

@@ -255,9 +255,7 @@ class MemoryStore:
         try:
             return self._sessions[session]
         except KeyError:
-            raise NotFound(
-                f"There is no session `{session}`. `keepwhole sessions list` shows those there are."
-            ) from None
+            raise NotFound(f"No session is named `{session}`. List them with `keepwhole sessions list`.") from None
 
     def _known(self, session: str, added: list[tuple[Draft, Row]], draft: Draft) -> Row | None:
         """Return the row that this draft repeats, stored or about to be."""

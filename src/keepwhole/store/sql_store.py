@@ -288,7 +288,7 @@ def as_bytes(text: str) -> bytes:
 
 def unknown_session(session: str) -> NotFound:
     """Return the error for a name that no session has."""
-    return NotFound(f"There is no session `{session}`. `keepwhole sessions list` shows those there are.")
+    return NotFound(f"No session is named `{session}`. List them with `keepwhole sessions list`.")
 
 
 class Forkable(Protocol):

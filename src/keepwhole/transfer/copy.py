@@ -78,7 +78,7 @@ def plan(source: Store, target: Store, only: Collection[str] = ()) -> list[CopyS
     known = {info.name for info in target.sessions()}
     for name in only:
         if name not in infos and name not in there:
-            raise NotFound(f"There is no session `{name}` to copy. `keepwhole sessions list` shows those there are.")
+            raise NotFound(f"There is no session `{name}` to copy. List them with `keepwhole sessions list`.")
     steps: list[CopyStep] = []
     for name in names:
         if not only or name in only:

@@ -31,7 +31,7 @@ def imported(runs: int, **figures: int) -> tuple[list[Imported], dict[str, Any]]
 @pytest.mark.parametrize(
     ("figure", "words"),
     [
-        ("truncated", "1,200 had been cut before they came here; they are marked `legacy_truncated`."),
+        ("truncated", "1,200 had been cut before they were imported; they are marked `legacy_truncated`."),
         ("restored", "1,200 are whole again, from copies beside the logs."),
         ("refused", "1,200 are over `session_quota` and were left out. Raise it and import again."),
         ("apart", "1,200 have the source and id of another run; a number was added to their names."),
@@ -91,7 +91,7 @@ def test_part_of_a_trace_can_be_asked_for_by_characters(cli: Cli) -> None:
 
 
 def test_rolling_context_says_where_another_policy_goes_first(cli: Cli) -> None:
-    other = "KEEPWHOLE_POLICY says otherwise and goes first."
+    other = "`KEEPWHOLE_POLICY` takes precedence over it."
     assert other not in cli.said("rolling-context", "on")
     cli.environ["KEEPWHOLE_POLICY"] = "auto"
     assert other in cli.said("rolling-context", "status")

@@ -15,6 +15,9 @@ from tests.promises import conversations as talk
 
 pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
+import psycopg
+
+from keepwhole.store.postgres.server import one_line
 from keepwhole.store.postgres.store import PostgresStore
 from tests.store.postgres.relay import Relay
 
@@ -102,3 +105,9 @@ def test_what_was_decided_is_still_shown_so_and_what_is_new_is_whole(session: Se
     assert len(back["four"]) < len(LONG)
     kept = {session.recall(row.trace_id) for row in session.store.rows("s", kind="result")}
     assert kept >= {LONG + "one", LONG + "four"}
+
+
+def test_what_a_server_says_in_several_lines_becomes_one_sentence_after_another() -> None:
+    said = psycopg.OperationalError("connection failed: Connection refused\n\tIs the server running  there?\n")
+    assert one_line(said) == "connection failed: Connection refused; Is the server running there?"
+    assert one_line(psycopg.OperationalError()) == "OperationalError"

@@ -115,7 +115,9 @@ def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
     runs, added = screen.plural(report["runs"], "run"), screen.plural(report["added"], "result")
     screen.say(f"\n{runs}, {added} added, {known:,} there already.")
     if report["truncated"]:
-        screen.say(f"{report['truncated']:,} had been cut before they came here; they are marked `legacy_truncated`.")
+        screen.say(
+            f"{report['truncated']:,} had been cut before they were imported; they are marked `legacy_truncated`."
+        )
     if report["restored"]:
         screen.say(f"{report['restored']:,} are whole again, from copies beside the logs.")
     if report["refused"]:

@@ -31,5 +31,5 @@ def rolling_context(args: argparse.Namespace) -> int:
     else:
         screen.say(f"Rolling context is {'on' if enabled else 'off'}; the policy in effect here is `{policy}`.")
         if enabled and policy != "rolling":
-            screen.say("KEEPWHOLE_POLICY says otherwise and goes first.")
+            screen.say("`KEEPWHOLE_POLICY` takes precedence over it.")
     return 0

@@ -82,6 +82,6 @@ def _requests(folder: str) -> Iterator[Request]:
 
 def _ask() -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("Nobody can be asked here. Read the lines above, then run `keepwhole trust --yes`.")
+        raise UsageError("There is no terminal to ask in. Read the lines above, then run `keepwhole trust --yes`.")
     print("Approve this? [y/N] ", end="", flush=True)
     return sys.stdin.readline().lower() in ("y\n", "yes\n")

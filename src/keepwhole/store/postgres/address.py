@@ -53,7 +53,7 @@ def address_of(text: str) -> Address:
     options = re.search(_SEARCH_PATH, asked.get("options", ""))
     schema = asked.pop("schema", None) or (options.group(1) if options else "keepwhole")
     if re.fullmatch(_SCHEMA, schema) is None:
-        raise ConfigError("A schema's name has small letters, digits and `_`, 63 at most. Set it with `?schema=`.")
+        raise ConfigError("A schema's name has lowercase letters, digits and `_`, 63 at most. Set it with `?schema=`.")
     return Address(parts._replace(query=urlencode(asked, quote_via=quote)).geturl(), schema, redacted(text))
 
 
@@ -81,5 +81,5 @@ def redacted(text: str) -> str:
 _HIDDEN = "postgresql://…"
 _HOW = (
     "The store cannot be read as an address. Give `postgresql://user:password@host:5432/database`, with `?schema=` for "
-    "a schema of its own, and write what is special in a password in its percent form: `@` is `%40`, `/` is `%2F`."
+    "a schema of its own, and percent-encode special characters in the password: `@` is `%40`, `/` is `%2F`."
 )

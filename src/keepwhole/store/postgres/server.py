@@ -214,7 +214,7 @@ class Server:
         except psycopg.ProgrammingError:  # it quotes the address, and a password in the wrong place with it
             raise StoreRefused(
                 f"`{self.address.shown}` is not the address of a server. Give `postgresql://user@host:5432/database`; "
-                "write what is special in a password as `%40` and the like."
+                "percent-encode special characters in the password (`@` is `%40`)."
             ) from None
         except psycopg.OperationalError as error:
             if isinstance(error, Silent) or any(words in str(error) for words in _FULL):
@@ -335,7 +335,8 @@ def is_lost(error: psycopg.Error) -> bool:
 
 def one_line(error: psycopg.Error) -> str:
     """Return the message of the server in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    return "; ".join(filter(None, lines)) or type(error).__name__
 
 
 def migrate(url: str, role: str | None = None) -> int:
