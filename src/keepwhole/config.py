@@ -91,15 +91,15 @@ class Settings(Value):
     blobs: str = ""
     """Where large bodies are: `s3://bucket/prefix`, or a folder. If not set, with the rest of the record."""
     store_connections: Annotated[int, Range(2)] = 2
-    """Most connections of one process to `store`, shared by its sessions; at least 2. Fifty workers with 2 fit into a
-    server that takes a hundred; give a proxy that many agents share 4. Those above the first are closed after some ten
-    seconds without use."""
+    """Maximum number of connections of one process to `store`, shared by its sessions; at least 2. Fifty workers with 2
+    fit into a server that takes a hundred; give a proxy that many agents share 4. Those above the first are closed
+    after some ten seconds without use."""
     retrieval_limit: Annotated[int, Range(1_000)] = 32_000
-    """Most characters that one `get_artifact` answer returns. At least 1,000."""
+    """Maximum number of characters that one `get_artifact` answer returns. At least 1,000."""
     inline_body: Count = 32_768
     """Bodies up to this many bytes are stored in the row, larger ones in files, or where `blobs` says."""
     session_quota: Count = 5_368_709_120
-    """Most bytes one session may store."""
+    """Maximum number of bytes one session may store."""
     store_words: Literal["on", "off"] = "on"
     """Whether the words of users and models are stored: requests, answers, and the words in imported logs. With `off`,
     only tool results and how they are shown are stored, so a session has no window, cost or story."""

@@ -27,9 +27,9 @@ class ProxySettings(SettingsSection):
     hosts: tuple[str, ...] = ()
     """Values of the `Host` header to accept besides this machine's own names, for a proxy that others reach."""
     max_body: Count = 67_108_864
-    """Most bytes of a request."""
+    """Maximum number of bytes of a request."""
     max_connections: Count = 256
-    """Most clients at a time."""
+    """Maximum number of clients at a time."""
     patience: Count = 600
     """Seconds that an upstream may be silent."""
     client_files: bool = False

@@ -58,9 +58,9 @@ class AutoSettings(SettingsSection):
     """The fewest characters of a new result that are shown, by kind; a result with many names and numbers is shown at
     greater length. Kinds that are not given here (`read` and `report`) are shown in full."""
     outsized: Count = 120_000
-    """Most characters of any result on arrival."""
+    """Maximum number of characters of any result on arrival."""
     step_cap: Count = 200_000
-    """Most characters of all results of one step; never more than half of what is left of the window."""
+    """Maximum number of characters of all results of one step; never more than half of what is left of the window."""
     start: Count = 20_000
     """Tokens below which nothing ages; half of what may be sent, where that is less."""
     max_loss: Annotated[float, Range(0, 1_000)] = 0.05
@@ -119,7 +119,7 @@ class RollingContext(SettingsSection):
     max_age: Annotated[int, Range(0)] = 5
     """Steps after which a result becomes the placeholder."""
     max_tokens_per_output: Count = 2_000
-    """Most tokens of one result, but never fewer than 100; longer ones are cut by their tool's strategy."""
+    """Maximum number of tokens of one result, never under 100; longer ones are cut by their tool's strategy."""
     placeholder: str = "[content truncated - {age} steps ago]"
     """What stands for an old result; `{age}` or `{N}` is the number of steps since it came."""
 
@@ -134,7 +134,7 @@ class RetentionSettings(SettingsSection):
     section = "retention"
 
     line_chars: Count = 2_000
-    """Most characters of the three lines of an old result that stay, in total."""
+    """Maximum number of characters of the three lines of an old result that stay, in total."""
 
 
 class ImageSettings(SettingsSection):
@@ -143,8 +143,8 @@ class ImageSettings(SettingsSection):
     section = "images"
 
     max_edge: Annotated[int, Range(0)] = 0
-    """Most pixels of the longer edge of an image in a new result; a larger one is sent smaller, and its original is
-    kept. Needs the extra `images`. 0 sends images unchanged."""
+    """Maximum length in pixels of the longer edge of an image in a new result; a larger one is sent smaller, and its
+    original is kept. Needs the extra `images`. 0 sends images unchanged."""
 
     def _check(self) -> None:
         super()._check()

@@ -114,19 +114,19 @@ class TruncationConfiguration(Value):
     """The settings under `tools.truncation`."""
 
     inline_limit: int = 8_000
-    """Most characters of a result that are shown, notices included. At least 256."""
+    """Maximum number of characters of a result that are shown, notices included. At least 256."""
     artifact_threshold: int = 50_000
     """Results longer than this are shown as a reference and a preview."""
     max_artifact_size: int = 10_485_760
     """Results larger than this, in bytes, are stored in full but returned only in parts."""
     preview_limit: int = 2_000
-    """Most characters of the preview above `artifact_threshold`."""
+    """Maximum number of characters of the preview above `artifact_threshold`."""
     default_strategy: str = "head_tail"
     """How plain text is cut where neither an override nor the tool's job says otherwise."""
     head_ratio: float = 0.6
     """Share of the room that goes to the beginning where both ends are kept."""
     line_cap: int = 2_000
-    """Most characters of one line, where other lines want the room."""
+    """Maximum number of characters of one line, where other lines want the room."""
     overrides: Mapping[str, ToolOverride] = MappingProxyType({})
     """Settings per tool, by the tool's name."""
 

@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--strategy", help="use this strategy, whatever the text looks like")
     how.add_argument("--compare", action="store_true", help="compare all strategies")
     parser.add_argument("--question", default="", help="the question that the text should answer")
-    parser.add_argument("--limit", type=int, metavar="N", help="most characters to show")
+    parser.add_argument("--limit", type=int, metavar="N", help="maximum number of characters to show")
     add_json(parser)
     parser.set_defaults(act=cut)
 
