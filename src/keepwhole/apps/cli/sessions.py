@@ -245,6 +245,10 @@ def age_in_ms(text: str) -> int:
     hours = {"h": 1, "d": 24, "w": 168}.get(text[-1:])
     if hours is None or not text[:-1].isdecimal() or not text.isascii() or len(text) > 7:
         raise UsageError(f"`{text}` is not an age. Give a number and `h`, `d` or `w`, such as `30d`.")
+    if not int(text[:-1]):
+        raise UsageError(
+            f"`{text}` would be every session. Give `1h` or more, or purge all: `keepwhole artifacts clean --all`."
+        )
     return int(text[:-1]) * hours * 3_600_000
 
 
