@@ -128,10 +128,10 @@ def test_the_elements_at_a_slice_are_found_with_the_steps_before_it(
     [
         ("$.b", 'There is no key "b" at $. There are: "a", "list", "", "text".'),
         ("$.a.b", 'There is no key "b" at $.a. There are: "b c".'),
-        ("$.list.n", 'What is at $.list is not an object, so it has no key "n".'),
+        ("$.list.n", 'What is at $.list is an array, so it has no key "n". Give an element, such as $.list[0].'),
         ("$.a[0]", "What is at $.a is not an array, so it has no element 0."),
-        ("$.list[3]", "There is no element 3 at $.list: it has 3."),
-        ("$.list[-4]", "There is no element -4 at $.list: it has 3."),
+        ("$.list[3]", "There is no element 3 at $.list: it has 3, the last at $.list[2]."),
+        ("$.list[-4]", "There is no element -4 at $.list: it has 3, the last at $.list[2]."),
         ("$.list[0].n[*]", "What is at $.list[0].n is neither array nor object."),
         ("$." + "k" * 99, f'There is no key "{"k" * 60}" at $. There are: "a", "list", "", "text".'),
     ],
