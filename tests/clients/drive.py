@@ -26,8 +26,7 @@ class Start(NamedTuple):
         """Run it in a folder and a home of its own, behind another command if one is given; skipped where it is not
         installed."""
         path = self.environ.get("PATH", os.environ["PATH"])
-        if shutil.which(self.command[0], path=path) is None:
-            pytest.skip(f"`{self.command[0]}` is not installed; `make clients` installs it")
+        skip_unless_installed(self.command[0], path)
         work = home / "work"
         work.mkdir(exist_ok=True)
         given = {"PATH": path, "HOME": str(home), "TERM": "dumb", **self.environ}
@@ -43,6 +42,12 @@ class Start(NamedTuple):
         )
         assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
         return done
+
+
+def skip_unless_installed(command: str, path: str | None = None) -> None:
+    """Skip a test of a client that is not there, before anything is prepared for it."""
+    if shutil.which(command, path=path) is None:
+        pytest.skip(f"`{command}` is not installed; `make clients` installs it")
 
 
 def versions() -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 
+from tests.clients.drive import skip_unless_installed
 from tests.clients.edits import is_turn
 from tests.clients.plan import Plan, long_plan, short_plan
 from tests.clients.recorded import Recorded, recorded
@@ -62,6 +63,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
 
         @cache
         def once(client: str, mode: str) -> LongRun:
+            skip_unless_installed(client)
             home = tmp_path_factory.mktemp(f"{client}-{mode}")
             plans: dict[str, Plan] = {
                 "main": long_plan(STEPS, home / "work", client != "codex"),

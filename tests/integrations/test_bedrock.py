@@ -16,6 +16,7 @@ from keepwhole.store.memory import MemoryStore
 from keepwhole.wire.sse import Events
 from tests.apps.proxy.proxy_server import offered, proxy
 from tests.canonical.pictures import png
+from tests.imported_on_use import ImportedOnUse
 from tests.upstream.answer import Answer
 from tests.upstream.bedrock import ACCESS_KEY, BEARER, REGION, SECRET_KEY
 from tests.upstream.server import Upstream, upstream
@@ -25,9 +26,9 @@ pytestmark = [
     pytest.mark.usefixtures("recall_from_start"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:botocore"),
 ]
-boto3: Any = pytest.importorskip("boto3")
-Config: Any = pytest.importorskip("botocore.config").Config
-anthropic: Any = pytest.importorskip("anthropic")
+boto3: Any = ImportedOnUse("boto3")
+botocore_config: Any = ImportedOnUse("botocore.config")
+anthropic: Any = ImportedOnUse("anthropic")
 MODEL = "us.anthropic.claude-opus-4-5-20251101-v1:0"
 OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
 THROTTLED = (("content-type", "application/json"), ("x-amzn-errortype", "ThrottlingException"))
@@ -57,7 +58,7 @@ def _no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 
 def runtime(url: str) -> Any:
     keys = {"aws_access_key_id": ACCESS_KEY, "aws_secret_access_key": SECRET_KEY}
-    config = Config(retries={"total_max_attempts": 1})
+    config = botocore_config.Config(retries={"total_max_attempts": 1})
     return boto3.client("bedrock-runtime", region_name=REGION, endpoint_url=url, config=config, **keys)
 
 

@@ -24,7 +24,8 @@ SECONDS = 0.6
 @pytest.fixture(
     scope="module", params=[pytest.param(0, id="results"), pytest.param(25, id="requests", marks=pytest.mark.torture)]
 )
-def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, browser: Any) -> str:
+    """A long record; where there is no browser to look at it, none is written."""
     folder = str(tmp_path_factory.mktemp("long"))
     store = SqliteStore(folder)
     write_results(store, "long", RESULTS, per_request=request.param)

@@ -10,13 +10,14 @@ from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from tests.apps.proxy.proxy_server import Served, ask, offered, proxy, request
+from tests.imported_on_use import ImportedOnUse
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool
 
 # ruff: noqa: SIM117 a client, and what is raised while it is there
 pytestmark = pytest.mark.usefixtures("recall_from_start")
-anthropic: Any = pytest.importorskip("anthropic")
-openai: Any = pytest.importorskip("openai")
+anthropic: Any = ImportedOnUse("anthropic")
+openai: Any = ImportedOnUse("openai")
 OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
 SAID: Any = [{"role": "user", "content": "hello"}]
 VERSION = "2025-04-01-preview"

@@ -11,14 +11,15 @@ import pytest
 import keepwhole
 from keepwhole import MemoryStore
 from tests.apps.proxy.proxy_server import proxy
+from tests.imported_on_use import ImportedOnUse
 from tests.upstream.gemini_rules import gemini_complaint
 from tests.upstream.prompt_cache import Clock, GeminiPrefixes
 from tests.upstream.provider import Provider
 from tests.upstream.server import Asked, Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Thinking, Tool
 
-genai: Any = pytest.importorskip("google.genai", reason="google-genai is not installed")
-types: Any = genai.types
+genai: Any = ImportedOnUse("google.genai")
+types: Any = ImportedOnUse("google.genai.types")
 pytestmark = pytest.mark.usefixtures("recall_from_start")
 TOKEN = "token-" + "x" * 30
 LOG = "".join(f"line {number} of a long output\n" for number in range(3_000))

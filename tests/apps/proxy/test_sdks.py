@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.apps.proxy.proxy_server import Served, offered, proxy
+from tests.imported_on_use import ImportedOnUse
 from tests.upstream.answer import refusal
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool
@@ -16,8 +17,8 @@ from tests.upstream.spelling import Json, Part, Text, Tool
 pytestmark = pytest.mark.usefixtures("recall_from_start")
 
 # ruff: noqa: SIM117 a client, and what is raised while it is there
-anthropic: Any = pytest.importorskip("anthropic")
-openai: Any = pytest.importorskip("openai")
+anthropic: Any = ImportedOnUse("anthropic")
+openai: Any = ImportedOnUse("openai")
 TOKEN = "token-" + "x" * 30
 OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
 SAID: Any = [{"role": "user", "content": "hello"}]

@@ -110,8 +110,13 @@ def assert_never_dearer(rows: Sequence[Json], arm: str) -> None:
         assert cost <= max(1.05 * direct[family], direct[family] + 0.01), (arm, family)
 
 
-@pytest.mark.parametrize("dialect", MODELS)
-@pytest.mark.parametrize("oracle", ["plan", "blind"])
+@pytest.mark.parametrize(
+    ("oracle", "dialect"),
+    [
+        *(("plan", dialect) for dialect in MODELS),
+        *(pytest.param("blind", name, marks=[pytest.mark.torture] if name != "anthropic" else []) for name in MODELS),
+    ],
+)
 def test_both_oracles_solve_every_family_in_every_arm_that_loses_nothing(
     bench: Bench, oracle: str, dialect: str
 ) -> None:

@@ -5,18 +5,19 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import anthropic
-import openai
 import pytest
 
 from bench.live.statistics import compare
 from keepwhole.apps.cli.main import main
 from tests.apps.proxy.agent_proxy import proxy
+from tests.imported_on_use import ImportedOnUse
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Text
 
+anthropic: Any = ImportedOnUse("anthropic")
+openai: Any = ImportedOnUse("openai")
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "live-recipes.md"
 VARIABLE = re.compile(r"^(?:export )?(\w+_BASE_URL)=\"?(BASE\S*?)\"?$", re.M)
 
