@@ -1,6 +1,9 @@
 """What is read once and stays is not looked through by the garbage collector again and again."""
 
 import gc
+import os
+import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,12 +27,17 @@ def looks() -> Iterator[list[int]]:
     gc.callbacks.remove(note)
 
 
-def test_a_first_view_of_many_messages_is_made_without_a_look(looks: list[int]) -> None:
+def conversation(steps: int) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": "go on"}]
-    for number in range(600):
+    for number in range(steps):
         call = {"id": f"c{number}", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"{number} is the number\n" * 50})
+    return messages
+
+
+def test_a_first_view_of_many_messages_is_made_without_a_look(looks: list[int]) -> None:
+    messages = conversation(600)
     store = MemoryStore()
     Session("s", store=store).view(messages)
     anew = Session("s", store=store)
@@ -65,3 +73,47 @@ def test_what_a_program_has_frozen_stays_frozen() -> None:
         assert gc.get_freeze_count() >= before - 1_000
     finally:
         gc.unfreeze()
+
+
+class Held:
+    """Something in a cycle, which only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_is_read_and_dropped_again_and_again_is_freed_after_a_while() -> None:
+    """A process that serves more conversations than it remembers reads one after the other from its beginning."""
+    dropped: list[weakref.ref[Held]] = []
+    for _ in range(60):
+        with without_collection(counts_as_old=True):
+            held = Held()
+            dropped.append(weakref.ref(held))
+            read = [[each] for each in range(20_000)]
+            del held, read[:1_000]
+        del read
+        for _ in range(20):
+            beside = [[each] for each in range(1_000)]
+            del beside
+    assert sum(one() is not None for one in dropped) < 40
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_child_that_is_forked_meanwhile_has_its_collector() -> None:
+    inside, done = threading.Event(), threading.Event()
+
+    def read() -> None:
+        with without_collection():
+            inside.set()
+            done.wait()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    inside.wait()
+    child = os.fork()
+    if not child:
+        os._exit(0 if gc.isenabled() else 1)
+    done.set()
+    reader.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert gc.isenabled()
