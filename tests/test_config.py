@@ -204,6 +204,14 @@ def test_a_key_like_no_other_is_answered_with_those_there_are(tmp_path: Path) ->
         load(written(tmp_path, "zzz: 1"), environ={})
 
 
+def repeated_by_aliases(value: str, form: str) -> str:
+    """A few lines that stand for three thousand million times a value."""
+    lines = [f"&a0 {value}"]
+    for number in range(10):
+        lines.append(f"&a{number + 1} {form.format(', '.join([f'*a{number}'] * 9))}")
+    return f"[{', '.join(lines)}]"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -260,11 +268,26 @@ def test_a_key_like_no_other_is_answered_with_those_there_are(tmp_path: Path) ->
         "just text",
         "a: [unclosed",
         "a: !!python/object/apply:os.system ['true']",
+        "mode: 2024-13-45",
+        "mode: !!int abc",
+        "mode: !!timestamp abc",
+        f"session_quota: {'9' * 5_000}",
+        f"session_quota: 1{':59' * 40_000}",
+        f"mode: {'[' * 2_000}",
+        f"mode: {'[' * 2_000}{']' * 2_000}",
+        "mode: &a [*a]",
+        "mode: &a {on: *a}",
+        f"mode: {'x' * 100_000}",
+        f"{'x' * 100_000}: 1",
+        f"mode: [{'0, ' * 300_000}]",
+        f"mode: {repeated_by_aliases('[0]', '[{}]')}",
+        f"mode: {repeated_by_aliases('{on: 1}', '{{<<: [{}]}}')}",
     ],
 )
 def test_a_wrong_value_is_refused_with_an_error_of_ours(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError) as refused:
         load(written(tmp_path, text), environ={})
+    assert len(str(refused.value)) < 2_000
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

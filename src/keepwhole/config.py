@@ -502,7 +502,7 @@ def _strategy(key: str, value: object) -> object:
 
 def _refuse_name(key: str, what: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
-        raise ConfigError(f"`{key}` is `{name}`; there is no such {what}. {suggestion(name, known)}")
+        raise ConfigError(f"`{key}` is `{name[:120]}`; there is no such {what}. {suggestion(name, known)}")
 
 
 def _overrides(value: object) -> object:

@@ -13,6 +13,13 @@ import yaml
 from keepwhole.errors import ConfigError
 
 _LARGEST_FILE = 1 << 20
+_MOST_VALUES = 10_000
+"""Keys and values of a file, those that aliases repeat counted each time: a few lines of them can stand for more than
+any memory holds, and an alias of what it is in for a value without an end."""
+_LONGEST_NUMBER = 64
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_CANNOT_BE_READ = (yaml.YAMLError, ValueError, AttributeError, RecursionError)
+"""What the parser raises: also for a date that there is not, for a tag on something else, and for deep nesting."""
 
 
 def read_tree(path: str) -> object:
@@ -22,17 +29,51 @@ def read_tree(path: str) -> object:
             raise ConfigError(f"`{path}` is larger than a settings file can be. Check it.")
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        nodes: object = cast(Any, yaml).compose(text, yaml.SafeLoader)
-        tree: object = yaml.safe_load(text)
     except OSError as error:
         raise ConfigError(f"`{path}` cannot be read ({error.strerror}). Check the file's permissions.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"`{path}` is not UTF-8 text (byte {error.start:,}). Save it as UTF-8.") from error
-    except yaml.YAMLError as error:
+    try:
+        loader: Any = _BoundedLoader(text)
+        nodes = loader.get_single_node()
+        _check_values(nodes)
+        tree: object = None if nodes is None else loader.construct_document(nodes)
+    except _CANNOT_BE_READ as error:
         raise ConfigError(f"`{path}` is not YAML ({_problem(error)}). Fix that line.") from error
     for name, lines in _given_twice(nodes, "", set()):
         raise ConfigError(f"`{path}`: `{name}` is given twice, in lines {lines}. Leave one out.")
     return tree
+
+
+class _BoundedLoader(yaml.SafeLoader):
+    """Reads a file as far as it has no more in it than settings can: the parser needs seconds for a megabyte."""
+
+    _seen = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Read one value."""
+        self._seen += 1
+        _check_count(self._seen)
+        return cast(Any, super()).compose_node(parent, index)
+
+
+def _check_values(nodes: Any) -> None:
+    """Raise `ValueError` where aliases stand for more than settings can have, and for a number that is too long."""
+    waiting, seen = [nodes], 0
+    while waiting:
+        node, seen = waiting.pop(), seen + 1
+        _check_count(seen)
+        value: Any = getattr(node, "value", None)
+        if isinstance(value, list):
+            for each in cast("list[Any]", value):
+                waiting.extend(cast("tuple[Any, ...]", each) if isinstance(each, tuple) else [each])  # a mapping's pair
+        elif node is not None and node.tag in _NUMBERS and len(value) > _LONGEST_NUMBER:
+            raise ValueError(f"line {node.start_mark.line + 1}: the number is too long")
+
+
+def _check_count(values: int) -> None:
+    if values > _MOST_VALUES:
+        raise ValueError(f"it has more than {_MOST_VALUES:,} values, aliases followed")
 
 
 def _given_twice(node: Any, where: str, seen: set[int]) -> Iterator[tuple[str, str]]:

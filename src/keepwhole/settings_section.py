@@ -55,6 +55,8 @@ Count: TypeAlias = Annotated[int, Range(1)]
 Share: TypeAlias = Annotated[float, Range(0, 1)]
 """A number from 0 to 1."""
 _ANY_NUMBER = Range()
+_LONGEST_SHOWN = 120
+"""Characters of a wrong value or name that are repeated in an error."""
 
 
 class SettingsSection(Value):
@@ -93,18 +95,24 @@ def check_value(key: str, value: object, hint: Any) -> Any:
             return value
     elif isinstance(value, kind):
         return value
-    raise ConfigError(f"`{key}` is {value!r}; give {wanted(hint)}.")
+    raise ConfigError(f"`{key}` is {_shown(value)}; give {wanted(hint)}.")
 
 
 def _check_mapping(key: str, value: object, names: Any, hint: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ConfigError(f"`{key}` is {value!r}; give {wanted(Mapping)}.")
+        raise ConfigError(f"`{key}` is {_shown(value)}; give {wanted(Mapping)}.")
     given = {str(name): each for name, each in cast("Mapping[object, object]", value).items()}
     if get_origin(names) is Literal:
         refuse_unknown(f"{key}.", given, get_args(names))
     if hint is object:
         return given
     return {name: check_value(f"{key}.{name}", each, hint) for name, each in given.items()}
+
+
+def _shown(value: object) -> str:
+    """Return the beginning of a value as it is written in an error."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def wanted(hint: Any) -> str:
@@ -160,7 +168,7 @@ def refuse_unknown(
             place = elsewhere(name)
             meant = f"Did you mean `{place}`?" if place else suggestion(name, known)
             newer = "" if place or nearest(name, known) else f" in Keepwhole {VERSION}; a newer one may have it"
-            raise ConfigError(f"There is no setting `{where}{name}`{newer}. {meant}")
+            raise ConfigError(f"There is no setting `{where}{name[:_LONGEST_SHOWN]}`{newer}. {meant}")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
