@@ -9,7 +9,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.canonical.entry import Result
-from keepwhole.store.protocol import entry_of
+from keepwhole.store.protocol import entry_of, result_of
 from keepwhole.wire.pairs import NO_RESULT
 from tests.promises.conversations import DIALECTS, call_messages, list_name, result_messages, result_texts, user_message
 
@@ -237,6 +237,22 @@ def test_what_a_client_cleared_is_hydrated_and_sent_as_the_client_sends_it(diale
     assert session.hydrate(cleared) == messages
     assert dict(result_texts(dialect, session.view(cleared))) == {**before, "c1": mark}
     assert results_on_record(session) == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    "text", ["(3 files deleted)", "<x not available>", "Output of rm: removed a.txt", "a\n[truncated]"]
+)
+@every_dialect
+def test_a_result_that_reads_like_a_mark_is_kept_where_a_server_numbers_its_calls_anew(dialect: str, text: str) -> None:
+    store = MemoryStore()
+    messages = conversation(dialect, ("call_0",))
+    Session("s", store=store).view(messages)
+    messages += call_messages(dialect, [("call_0", "bash", {"command": "rm a.txt"})])
+    messages += result_messages(dialect, [("call_0", text)])
+    sent = Session("s", store=store).view(messages)
+    assert result_texts(dialect, sent)[1] == ("call_0", text)
+    kept = [result_of(row) for row in store.rows("s", kind="result")]
+    assert [Session("s", store=store).recall(one.trace_id) for one in kept] == [text_of("call_0"), text]
 
 
 @every_loss

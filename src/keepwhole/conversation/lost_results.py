@@ -20,7 +20,6 @@ since that is what the client would send with `mode: off`: a whole result would 
 room.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -179,7 +178,7 @@ class _Finder:
         calls = self._calls_in_messages().get(call_id, [])
         if len(calls) > 1:
             return []
-        found = [one for one in known if not calls or _is_result_of(one, calls[0])]
+        found = [one for one in known if not calls or one.is_of(calls[0])]
         return [
             one for one in found if (one.result.at, one.result.turn) == (found[-1].result.at, found[-1].result.turn)
         ]
@@ -210,15 +209,3 @@ def _framed(known: KnownResult, part: str | MediaBytes) -> str | MediaBytes:
         return part
     before, behind = known.result.frame
     return f"{before}{part}{behind}"
-
-
-def _is_result_of(known: KnownResult, call: Call) -> bool:
-    arguments = _parsed(known.result.arguments)
-    return known.result.tool == call.tool and (not arguments or arguments == _parsed(call.arguments))
-
-
-def _parsed(arguments: str | None) -> object:
-    try:
-        return json.loads(arguments or "null")
-    except (ValueError, RecursionError):
-        return arguments

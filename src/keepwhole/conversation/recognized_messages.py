@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from keepwhole.canonical.message import Identity, Message
+from keepwhole.canonical.message import Call, Identity, Message
 from keepwhole.conversation.seen_result import Identified, identify
 from keepwhole.errors import StoreError
 from keepwhole.models.tokens import estimate
@@ -39,21 +39,22 @@ def recognize(messages: Sequence[Any], client: str, journal: Journal, may_read: 
     """Decode messages that came from a client, and find their results on record; without `may_read` from memory."""
     decoded = [without_frames(decode_message(message), client) for message in messages]
     texts = [returned.identity for message in decoded for returned in message.returned]
-    matches, is_record_read = _match(journal, texts, _tools_called(decoded), may_read)
-    waiting, unread = iter(matches), list[bool]()
+    calls = _calls_of_results(decoded)
+    matches, is_record_read = _match(journal, texts, ["" if call is None else call.tool for call in calls], may_read)
+    waiting, unread = zip(matches, calls, strict=True), list[bool]()
     found = [
         _recognize_message(message, [next(waiting) for _ in message.returned], journal, unread) for message in decoded
     ]
     return Recognized(found, is_record_read, bool(unread))
 
 
-def _tools_called(messages: Sequence[Message]) -> list[str]:
-    """The tool that each result is of, by the newest call of its id; empty where the call came before these."""
-    called, tools = dict[str, str](), list[str]()
+def _calls_of_results(messages: Sequence[Message]) -> list[Call | None]:
+    """The call that each result is of, the newest of its id; None where the call came before these messages."""
+    called, calls = dict[str, Call](), list[Call | None]()
     for message in messages:
-        called.update((call.call_id, call.tool) for call in message.calls)
-        tools += [called.get(returned.call_id, "") for returned in message.returned]
-    return tools
+        called.update((call.call_id, call) for call in message.calls)
+        calls += [called.get(returned.call_id) for returned in message.returned]
+    return calls
 
 
 def _match(
@@ -67,15 +68,18 @@ def _match(
 
 
 def _recognize_message(
-    message: Message, matches: Sequence[ResultMatch | None], journal: Journal, unread: list[bool]
+    message: Message,
+    matches: Sequence[tuple[ResultMatch | None, Call | None]],
+    journal: Journal,
+    unread: list[bool],
 ) -> RecognizedMessage:
     if not message.returned:
         return RecognizedMessage(message, [])
     results: list[Identified] = []
     other = message.other
-    for returned, match in zip(message.returned, matches, strict=True):
+    for returned, (match, call) in zip(message.returned, matches, strict=True):
         try:
-            found = identify(journal, returned, match)
+            found = identify(journal, returned, match, call)
         except StoreError:
             unread.append(True)
             found = None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.entry import Decision, Result
 from keepwhole.canonical.media import media_of
-from keepwhole.canonical.message import Path, ResultText
+from keepwhole.canonical.message import Call, Path, ResultText
 from keepwhole.conversation.cut_arguments import CallEdits, edits_of_call, when_changed
 from keepwhole.conversation.originals import ClientOriginal, find_recorded, take_original
 from keepwhole.logs.client_originals import FindOriginal
@@ -49,11 +49,15 @@ class Identified(NamedTuple):
     """What the client cut it from, where no decision on record says so yet."""
 
 
-def identify(journal: Journal, returned: ResultText, match: ResultMatch | None) -> Identified | None:
+def identify(
+    journal: Journal, returned: ResultText, match: ResultMatch | None, call: Call | None = None
+) -> Identified | None:
     """What a text in a message is, by the result on record that it stands for; raises `StoreError`.
 
     None for a text that the client cleared, or cut nobody knows how from a result on record: that is the client's
-    decision, not a result. The same for one of our views whose original is damaged.
+    decision, not a result. The same for one of our views whose original is damaged. Some servers number the calls of
+    each answer anew: so what looks cleared or cut is a result all the same where it is of another `call` than those on
+    record with its id.
     """
     if match is None and returned.is_framed:  # a record from before frames were known has the result in its frame
         whole = returned._replace(text=returned.around(returned.text), before="", behind="")
@@ -64,7 +68,10 @@ def identify(journal: Journal, returned: ResultText, match: ResultMatch | None) 
         return Identified(returned, text)
     if match is None:  # a hook may have recorded whole what the client cut
         found = find_recorded(journal, returned.call_id, text)
-        return None if found is None else Identified(returned, text, found[0], True, found[1])
+        if found is not None:
+            return Identified(returned, text, found[0], True, found[1])
+        is_another = call is not None and not any(one.is_of(call) for one in journal.results_of_call(call.call_id))
+        return Identified(returned, text) if is_another else None
     if match.is_whole or match.is_client_cut:
         return Identified(returned, text, match.known, match.is_client_cut)
     if match.known.media is not None:

@@ -1,10 +1,12 @@
 """`KnownResult`: a result on record with the decision that holds for it, and `Origin`: which entries make a text."""
 
+import json
 from typing import NamedTuple
 
 from keepwhole.canonical.body import digest_of_bytes
 from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.media import Media
+from keepwhole.canonical.message import Call
 from keepwhole.errors import Damaged
 from keepwhole.models.media_tokens import media_tokens
 from keepwhole.store.protocol import Body, Row, Store, entry_of
@@ -59,6 +61,11 @@ class KnownResult:
             self._words.clear()
         return digest.hex() in self.views
 
+    def is_of(self, call: Call) -> bool:
+        """Whether it is a result of this call: of the same tool with the same arguments, as far as these are known."""
+        arguments = _parsed(self.result.arguments)
+        return self.result.tool == call.tool and (not arguments or arguments == _parsed(call.arguments))
+
     def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
         """Take over a decision; decisions come in the order of their numbers."""
         self.decision, self.decided = (decision, cut), seq
@@ -98,6 +105,13 @@ def read_result(row: Row) -> KnownResult | None:
     if not isinstance(entry.header, Result):
         return None
     return KnownResult(entry.header, Body(entry.facts, row.inline, row.blob), entry.seq)
+
+
+def _parsed(arguments: str | None) -> object:
+    try:
+        return json.loads(arguments or "null")
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def read_decision(store: Store, row: Row) -> tuple[Decision, Cut]:
