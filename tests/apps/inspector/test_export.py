@@ -1,6 +1,7 @@
 """A session as one file: it opens without a server, says what the page says, masks keys, and runs nothing of a tool."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from keepwhole.apps.inspector import bundle, export
 from keepwhole.apps.inspector.export import ExportRequest
 from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.canonical.media import MediaBytes
 from keepwhole.errors import UsageError
 from keepwhole.session import Session
 from tests.apps.inspector.inspector_server import Served
+from tests.canonical.pictures import png
 
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked=1'>"
 KEY = "sk-ant-api03-AAAABBBBCCCCDDDD"
@@ -32,6 +35,16 @@ def test_what_looks_like_a_key_is_masked_unless_it_is_wanted(services: Inspector
     for make in (export.as_html, export.as_json):
         assert KEY.encode() not in make(services, "s", ExportRequest())
         assert KEY.encode() in make(services, "s", ExportRequest(is_raw=True))
+
+
+def test_a_key_in_a_document_is_not_in_an_export_either(services: InspectorServices, session: Session) -> None:
+    table, picture = f"name,key\nours,{KEY}\n".encode(), png(64, 48, 1, 40)
+    session.keep_media("read", {}, [MediaBytes("text/csv", table), MediaBytes("image/png", picture)])
+    for make in (export.as_html, export.as_json):
+        masked, raw = make(services, "s", ExportRequest()), make(services, "s", ExportRequest(is_raw=True))
+        assert b64encode(table) not in masked
+        assert b64encode(table) in raw
+        assert b64encode(picture) in masked
 
 
 def test_steps_that_are_not_there_are_refused(services: InspectorServices, session: Session, kept: str) -> None:

@@ -145,6 +145,41 @@ def test_appends_whose_common_connection_was_cut_are_there_once(tmp_path: Path, 
         store.close()
 
 
+def test_appends_whose_common_connection_the_server_ended_are_there_once(tmp_path: Path) -> None:
+    """A server that shuts down, or an administrator, ends a connection with an error of its own."""
+    store = PostgresStore(fresh_url(), str(tmp_path), connections=1)
+    for name in ("s", "held"):
+        opened(store, name)
+    sent = store.server.call_together
+    ended: list[int] = []
+
+    def end_while_waiting(calls):  # type: ignore[no-untyped-def]
+        with ThreadPoolExecutor(1) as pool, locked(store, "held"):
+            results = pool.submit(sent, calls)
+            wait_until(lambda: bool(end_waiting(store)))
+            ended.append(len(calls))
+            results.exception()
+        return results.result()
+
+    store.server.call_together = end_while_waiting
+    names = ("s", "held", "s", "held")
+    works = [lambda n=n, name=name: store.append(name, [draft(store, b"%d" % n)]) for n, name in enumerate(names)]
+    assert [future.exception() for future in together(store, *works)] == [None] * 4
+    assert ended == [4]
+    assert sorted(bodies(store, "s")) == [b"0", b"2"]
+    assert sorted(bodies(store, "held")) == [b"1", b"3"]
+    store.close()
+
+
+def end_waiting(store: PostgresStore) -> list[tuple[bool]]:
+    """End the connections that wait for a lock of this record."""
+    with psycopg.connect(running().get_uri()) as connection:
+        return connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s",
+            ("%append%",),
+        ).fetchall()
+
+
 def test_a_thread_that_is_interrupted_while_it_sends_for_others_costs_them_nothing(store: PostgresStore) -> None:
     opened(store)
     send, began = store.server.call_together, threading.Event()

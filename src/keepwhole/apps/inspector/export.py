@@ -13,6 +13,7 @@ import msgspec
 
 from keepwhole.apps.inspector import results
 from keepwhole.apps.inspector.bundle import page_of
+from keepwhole.apps.inspector.images import is_displayed
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
@@ -26,7 +27,8 @@ _TEXT, _TOTAL = 400_000, 64_000_000
 """Characters of one result, and of all results, that an export contains."""
 _IMAGE = 1_000_000
 _IMAGE_FIELD = "data"
-"""The field with the bytes of an image, in which nothing is masked."""
+"""The field with the bytes of an image that a browser displays, in which nothing is masked. A document may have a key
+in it, so its bytes are exported with all keys or not at all."""
 _WORDS = "20000"
 _CHANGED = 100
 """Messages of a request that an export contains: those that are new or changed."""
@@ -59,7 +61,7 @@ def _export(services: InspectorServices, name: str, wanted: ExportRequest) -> Fi
         steps = timeline.steps[wanted.first - 1 : last]
     if wanted.first < 1 or not steps:
         raise UsageError(f"Session `{name[:80]}` has steps 1 to {len(timeline.steps)}. Give a range of these.")
-    made = _Export(services, name, wanted.first - 1, len(steps))
+    made = _Export(services, name, wanted, len(steps))
     for step, fields in zip(steps, services.step_fields(timeline, steps), strict=True):
         made.add(step, fields)
     about = {"name": name, "version": VERSION, "made_at": round(time.time() * 1000), "first": wanted.first}
@@ -72,8 +74,9 @@ def _export(services: InspectorServices, name: str, wanted: ExportRequest) -> Fi
 class _Export:
     """What was taken up so far."""
 
-    def __init__(self, services: InspectorServices, name: str, offset: int, count: int) -> None:
-        self._services, self._name, self._offset, self._count = services, name, offset, count
+    def __init__(self, services: InspectorServices, name: str, wanted: ExportRequest, count: int) -> None:
+        self._services, self._name, self._offset, self._count = services, name, wanted.first - 1, count
+        self._is_raw = wanted.is_raw
         self._left = _TOTAL
         self._steps: list[Fields] = []
         self._results: Fields = {}
@@ -110,7 +113,9 @@ class _Export:
     def _text(self, record: Record, kept: TimelineResult) -> Fields:
         with record.open_result(self._name, kept.result.trace_id) as (_, reader):
             if kept.result.media_type != "text/plain":
-                return {_IMAGE_FIELD: _data_url(kept, reader.read) if kept.facts.size <= _IMAGE else None}
+                is_shown = self._is_raw or is_displayed(kept.result, kept.facts.size)
+                is_given = is_shown and kept.facts.size <= _IMAGE
+                return {_IMAGE_FIELD: _data_url(kept, reader.read) if is_given else None}
             size = min(_TEXT, self._left, kept.facts.chars)
             self._left -= size
             return {"text": showable(reader.text(0, size)), "is_all": size == kept.facts.chars}
