@@ -95,7 +95,7 @@ def check_value(key: str, value: object, hint: Any) -> Any:
             return value
     elif isinstance(value, kind):
         return value
-    raise ConfigError(f"`{key}` is {_shown(value)}; give {wanted(hint)}.")
+    raise ConfigError(f"`{key}` is {_shown(cast('object', value))}; give {wanted(hint)}.")
 
 
 def _check_mapping(key: str, value: object, names: Any, hint: Any) -> dict[str, Any]:

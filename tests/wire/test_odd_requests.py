@@ -178,6 +178,21 @@ def test_only_the_long_result_of_an_odd_request_changes(dialect: str, name: str,
     assert LOG.encode() in kept or LOG not in before.values()
 
 
+@pytest.mark.parametrize(
+    "odd", [{"functionResponse": ["x"]}, {"functionResponse": "x"}, {"functionCall": [1]}], ids=str
+)
+def test_what_is_neither_a_call_nor_a_result_of_gemini_keeps_no_result_from_the_record(odd: Json) -> None:
+    store = MemoryStore()
+    messages = [GO, model(called()), user(odd, returned())]
+    body = json.dumps({"contents": messages, **TOOLS}).encode()
+    begun = SessionRouter("s", settles=True, store=store).begin("POST", PATHS["gemini"], {}, body)
+    assert isinstance(begun, Exchange)
+    begun.settle()
+    session = Session("s", store=store)
+    assert LOG.encode() in [session.recall_bytes(result_of(row).trace_id) for row in store.rows("s", kind="result")]
+    assert session.view(messages)
+
+
 PROFILE = "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aapplication-inference-profile%2Fx1y2z3/invoke"
 CHAT: Json = {
     "messages": [

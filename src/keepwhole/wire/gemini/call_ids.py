@@ -154,6 +154,6 @@ def _with_id(message: Any, at: int, key: str, call_id: str | None) -> Any:
 
 def _with_field(value: Any, key: str, new: Any) -> Any:
     if not isinstance(value, dict):
-        return value.model_copy(update={key: new})
+        return value.model_copy(update={key: new}) if hasattr(value, "model_copy") else value
     fields = cast("dict[str, Any]", value)
     return {**fields, key: new} if new is not None else {name: one for name, one in fields.items() if name != key}
