@@ -43,6 +43,28 @@ def test_every_token_is_found_by_each_of_its_beginnings(text: str, tmp_path: Pat
     store.close()
 
 
+UNSPACED = [
+    ("请求超时了，需要重试", ["超时", "超时了", "求超时了", "超", "了", "需要重"]),
+    ("接続がタイムアウトしました", ["タイムアウト", "アウトし", "ト", "続がタ"]),
+    ("연결시간초과", ["시간", "시간초", "과"]),
+    ("การตั้งค่าหมดเวลา", ["เวลา", "าหมด"]),
+    ("1,234件です", ["234件です", "34件で", "です"]),
+    ("abc日本語def", ["c日本語d", "本語d", "語"]),
+    ("\U00020000\U00020001\U00020002", ["\U00020001\U00020002"]),
+]
+"""Texts in scripts without spaces, and words that are anywhere in them."""
+
+
+@pytest.mark.parametrize(("text", "words"), UNSPACED, ids=[text for text, _ in UNSPACED])
+def test_in_a_script_without_spaces_a_word_is_found_wherever_it_begins(text: str, words: list[str]) -> None:
+    store = MemoryStore()
+    opened(store)
+    store.append("s", [draft(store, text), draft(store, "something else 时候 ト")])
+    assert store.passages("s").is_all
+    for word in words:
+        assert text in [match.text for match in store.search("s", word)], word
+
+
 @settings(max_examples=150)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80))
 def test_every_token_of_any_text_is_a_term_of_its_passage_or_its_literal_form_is(text: str) -> None:

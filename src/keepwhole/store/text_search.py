@@ -6,10 +6,11 @@ Must not know: how an index is stored.
 A result matches if each word of the query is part of one of its lines, in any case; or, after all of these, if each is
 part of the values that its call was given, which are not indexed but are in the headers. Candidates are the results
 whose passages have a token that begins with each word; of a word that very many passages have, only the newest are
-asked for, and it rules out no other result. Some of the time goes into indexing what is new; what is not indexed by
-then is read instead, the newest first, which is much faster. Results are scored like BM25 with a passage as the unit: a
-word counts more the rarer it is in the session, and the larger its share of the passages of a result. Of equal scores
-the newest is first.
+asked for, and it rules out no other result. Scripts without spaces have words anywhere in a token: of Chinese, Japanese
+and Korean the index has every pair of characters, and of others it rules out nothing. Some of the time goes into
+indexing what is new; what is not indexed by then is read instead, the newest first, which is much faster. Results are
+scored like BM25 with a passage as the unit: a word counts more the rarer it is in the session, and the larger its share
+of the passages of a result. Of equal scores the newest is first.
 """
 
 import math
@@ -17,7 +18,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Protocol
 
 from keepwhole.canonical.arguments import string_values
@@ -27,11 +28,19 @@ from keepwhole.errors import StoreError
 from keepwhole.store.passages import EACH, INDEXED_BYTES, STRIDE, has_words, tokens
 from keepwhole.store.protocol import Body, Match, Passages, Row, body_of, is_over, result_of
 from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.question import UNSPACED
 
 _MOST_PASSAGES = 20_000
 """Passages that are asked for by one word."""
 _MOST_INDEXING = 0.25
 """Most seconds of a search that has a time limit that go into indexing."""
+_MOST_PAIRS = 8
+"""Pairs of characters of one word that are asked for."""
+_NOT_INDEXED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3100-\u31bf\u3400-\u9fff\uac00-\ud7af\uff66-\uff9f"
+    "\U00020000-\U0003ffff]"
+)
+"""Characters of scripts without spaces: Thai, Lao, Tibetan, Burmese and Khmer, and those that are in no pair."""
 _STEP = 1_000
 """Entries that are listed at a time, going back."""
 _ALL = 1 << 62
@@ -195,11 +204,11 @@ class _Candidates:
         size = max(1, passages.size())
         self._weights: list[float] = []
         for word in dict.fromkeys(words):
-            numbers = passages.starting_with(word, _MOST_PASSAGES)
-            count = Counter(number // EACH for number in numbers)
+            found = [passages.starting_with(part, _MOST_PASSAGES) for part in _parts(word)]
+            count = Counter(number // EACH for number in set(found[0]).intersection(*found[1:]))
             self._counts.append(count)
             self._weights.append(math.log(1 + size / (len(count) + 0.5)))
-            if len(numbers) < _MOST_PASSAGES:
+            if all(len(numbers) < _MOST_PASSAGES for numbers in found) and _is_found_by_its_beginning(word):
                 ruling.append(set(count))
         self.are_all = bool(ruling)
         """Whether no other result can have all the words among what is indexed."""
@@ -218,6 +227,17 @@ class _Candidates:
         return sum(
             weight * count[seq] / (count[seq] + norm) for weight, count in zip(self._weights, self._counts, strict=True)
         )
+
+
+def _parts(word: str) -> list[str]:
+    """What terms of the index begin with in every passage that has a word."""
+    pairs = dict.fromkeys("".join(pair) for stretch in UNSPACED.findall(word) for pair in pairwise(stretch))
+    return list(islice(pairs, _MOST_PAIRS)) or [word]
+
+
+def _is_found_by_its_beginning(word: str) -> bool:
+    """Whether the index has a term that begins with each of a word's parts wherever a text has the word."""
+    return UNSPACED.search(word) is not None or _NOT_INDEXED.search(word) is None
 
 
 def _match_in(store: SearchableStore, row: Row, wanted: list[str], until: float | None) -> Match | None:
