@@ -2,6 +2,7 @@
 
 import base64
 import json
+from textwrap import wrap
 
 import pytest
 
@@ -83,10 +84,21 @@ def test_a_request_that_is_told_by_another_is_forgotten_with_it() -> None:
 def test_requests_with_the_bytes_of_an_image_or_a_document_are_forgotten_however_these_are_spelled(data: bytes) -> None:
     session = Session("s", store=MemoryStore())
     plain, urls = base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()
-    spellings = (plain, urls, plain.rstrip("="), urls.rstrip("="), f"data:image/png;name=a;base64,{plain}")
+    spellings = (
+        plain,
+        urls,
+        plain.rstrip("="),
+        urls.rstrip("="),
+        f"data:image/png;name=a;base64,{plain}",
+        "\r\n".join(wrap(plain, 64)),
+    )
     log = RequestLog(session)
+    others = base64.b64encode(data[:20] + b"other" + data[25:]).decode()
+    log.add(json.dumps({"messages": [{"role": "user", "content": [{"data": others}]}]}).encode(), RequestFacts())
     for text in spellings:  # before anything is on record to which they could refer
-        log.add(json.dumps({"messages": [{"role": "user", "content": [{"data": text}]}]}).encode(), RequestFacts())
+        body = json.dumps({"messages": [{"role": "user", "content": [{"data": text}]}]})
+        log.add(body.encode(), RequestFacts())
+        log.add(body.replace("/", "\\/").replace("+", "\\u002B").encode(), RequestFacts())  # as .NET and PHP write it
     session.keep_media("look", {}, [MediaBytes("image/png", data)])
     [kept] = results(session)
-    assert plan_by_result(session.store, "s", kept).kinds == {"request": len(spellings), "result": 1}
+    assert plan_by_result(session.store, "s", kept).kinds == {"request": 2 * len(spellings), "result": 1}

@@ -9,11 +9,12 @@ So a session in which something was forgotten verifies like any other.
 """
 
 import json
+import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
-from keepwhole.canonical.base64_text import FOR_URLS, PLAIN, encode_base64
+from keepwhole.canonical.base64_text import encode_base64
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled
 from keepwhole.errors import Damaged, StoreError, UsageError
@@ -27,6 +28,15 @@ _SHORTEST = 4
 """Characters of a string that can be forgotten: a shorter one is in almost every entry."""
 _TELLING = 24
 """Bytes of a result from which on it is looked for in other entries too."""
+
+
+_SPELLED_IN_BASE64 = (
+    (re.compile(rb"\\+u002[bB]"), b"+"),
+    (re.compile(rb"\\+u002[fF]"), b"/"),
+    (re.compile(rb"\\+(?:[rnt]|u000[9aAdD])|[\s\\]"), b""),
+)
+"""How JSON may write the characters of base64, and the ends of lines in it."""
+_TO_PLAIN = bytes.maketrans(b"-_", b"+/")
 
 
 class Forgetting(NamedTuple):
@@ -60,24 +70,28 @@ def plan_by_shape(store: Store, session: str, has_shape: Callable[[str], bool]) 
 
 def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:
     """Return a result, every entry that has all of its text or the base64 of its bytes, and those that rest on them."""
-    texts = _texts_of_result(store, row)
-    needles = frozenset(needle for text in texts if text.strip() for needle in spellings_of(text))
     found = {row.seq}
-    for other in store.rows(session, kind=("request", "response")) if needles else ():
-        if _has(store, other, needles):
+    with store.open(body_of(row)) as reader:
+        is_telling = reader.facts.size >= _TELLING
+        data = reader.read() if is_telling else b""
+        text = reader.text() if is_telling and reader.facts.encoding != "bytes" else ""
+    needles = spellings_of(text) if text.strip() else frozenset[bytes]()
+    encoded = encode_base64(data[: len(data) // 3 * 3]).encode()  # of what is behind, encoders differ
+    for other in store.rows(session, kind=("request", "response")) if is_telling else ():
+        if _has(store, other, needles) or any(encoded in _without_spelling(each) for each in _texts(store, other)):
             found.add(other.seq)
     return _with_dependents(store, session, found)
 
 
-def _texts_of_result(store: Store, row: Row) -> Sequence[str]:
-    """A result as requests may have it: its text, if it is one, and its bytes in base64; nothing of a result that is
-    too short to tell."""
-    with store.open(body_of(row)) as reader:
-        if reader.facts.size < _TELLING:
-            return ()
-        data = reader.read()
-        texts = [] if reader.facts.encoding == "bytes" else [reader.text()]
-    return [*texts, *(encode_base64(data, form).rstrip("=") for form in (PLAIN, FOR_URLS))]
+def _without_spelling(data: bytes) -> bytes:
+    """JSON in which all base64 is in one line and in the plain alphabet, whoever wrote it.
+
+    >>> _without_spelling(b'"a\\\\u002Bb\\\\/c\\\\r\\\\nd-e_"')
+    b'"a+b/cd+e/"'
+    """
+    for spelled_so, plain in _SPELLED_IN_BASE64:
+        data = spelled_so.sub(plain, data)
+    return data.translate(_TO_PLAIN)
 
 
 def carry_out(store: Store, forgetting: Forgetting) -> int:
