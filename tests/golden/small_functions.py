@@ -88,7 +88,6 @@ recall.ranges: parse_lines parse_chars range_of number_of
 recall.scorer: terms idf
 recall.search_artifacts: query_of
 record.arrival: flags_of
-record.forget: spellings_of
 record.journal: digest_of_text
 record.session_reader: check_name
 policies.atoms: atoms is_atom is_rare atom_parts long_lines words argument_text positions occurs occurrences_in_context

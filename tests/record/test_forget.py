@@ -78,6 +78,34 @@ def test_a_request_that_is_told_by_another_is_forgotten_with_it() -> None:
     assert plan_by_text(session.store, "s", SECRET).kinds == {"request": 2}
 
 
+ESCAPES = {
+    "/": "\\/",
+    "+": "\\u002B",
+    "'": "\\u0027",
+    '\\"': "\\u0022",
+    "<": "\\u003c",
+    "\\u00e4": "\\u00E4",
+    "\\ud83d": "\\uD83D",
+}
+"""How clients on PHP, .NET and Java write characters that others write as they are, or in small letters."""
+
+
+@pytest.mark.parametrize("secret", ["sk/ab+cd", 'it\'s a "<key>"', "k\u00e4se \U0001f600 ", "C:\\new\\\u00e4"])
+@pytest.mark.parametrize("escaped", [(), *((one,) for one in ESCAPES), tuple(ESCAPES)], ids=str)
+def test_a_string_is_found_in_requests_whatever_a_client_escapes(secret: str, escaped: tuple[str, ...]) -> None:
+    for depth in range(3):
+        session = session_of("a result")
+        text: object = f"the key is {secret}!"
+        for _ in range(depth):
+            text = json.dumps({"input": text})
+        body = json.dumps({"messages": [{"role": "user", "content": text}]})
+        for one in escaped:
+            body = body.replace(one, ESCAPES[one])
+        RequestLog(session).add(body.encode(), RequestFacts())
+        assert plan_by_text(session.store, "s", secret).kinds == {"request": 1}
+        assert plan_by_text(session.store, "s", secret.swapcase() + "x").kinds == {}
+
+
 @pytest.mark.parametrize(
     "data", [b"%PDF-1.4 plain characters alone, 40 of them", b"\x89PNG\r\n\x1a\n" + bytes(range(250))]
 )

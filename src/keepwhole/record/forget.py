@@ -16,20 +16,26 @@ from typing import Any, NamedTuple, cast
 
 from keepwhole.canonical.base64_text import encode_base64
 from keepwhole.canonical.entry import Request, Response
-from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled
+from keepwhole.canonical.manifest import ShownPiece, decode_manifest
 from keepwhole.errors import Damaged, StoreError, UsageError
 from keepwhole.store.protocol import Forgets, Row, Store, body_of, entry_of
 from keepwhole.store.requests import Requests
 
-_SPELLINGS = ("ascii", "utf8", "markup")
 _LEVELS = 3
 """Strings of JSON inside strings of JSON, as calls whose arguments are JSON have them."""
 _SHORTEST = 4
 """Characters of a string that can be forgotten: a shorter one is in almost every entry."""
 _TELLING = 24
 """Bytes of a result from which on it is looked for in other entries too."""
-
-
+_NEVER_ESCAPED = re.compile(rb"[A-Za-z0-9]+")
+"""What every client writes as it is."""
+_ESCAPE = re.compile(rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4})|.)", re.S)
+"""Two halves of a character, a character, or one that is written behind a backslash."""
+_HALF = re.compile(rb"u([0-9a-fA-F]{4})")
+_CHARACTERS = {
+    **{char: char for char in (b'"', b"\\", b"/")},
+    **{b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"},
+}
 _SPELLED_IN_BASE64 = (
     (re.compile(rb"\\+u002[bB]"), b"+"),
     (re.compile(rb"\\+u002[fF]"), b"/"),
@@ -54,8 +60,7 @@ def plan_by_text(store: Store, session: str, text: str) -> Forgetting:
         raise UsageError(
             f"A string of fewer than {_SHORTEST} characters is in too many entries to be forgotten. Give a longer one."
         )
-    needles = spellings_of(text)
-    return _with_dependents(store, session, {row.seq for row in store.rows(session) if _has(store, row, needles)})
+    return _with_dependents(store, session, {row.seq for row in store.rows(session) if _has(store, row, text)})
 
 
 def plan_by_shape(store: Store, session: str, has_shape: Callable[[str], bool]) -> Forgetting:
@@ -75,10 +80,11 @@ def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:
         is_telling = reader.facts.size >= _TELLING
         data = reader.read() if is_telling else b""
         text = reader.text() if is_telling and reader.facts.encoding != "bytes" else ""
-    needles = spellings_of(text) if text.strip() else frozenset[bytes]()
     encoded = encode_base64(data[: len(data) // 3 * 3]).encode()  # of what is behind, encoders differ
     for other in store.rows(session, kind=("request", "response")) if is_telling else ():
-        if _has(store, other, needles) or any(encoded in _without_spelling(each) for each in _texts(store, other)):
+        if (text.strip() and _has(store, other, text)) or any(
+            encoded in _without_spelling(each) for each in _texts(store, other)
+        ):
             found.add(other.seq)
     return _with_dependents(store, session, found)
 
@@ -108,20 +114,40 @@ def as_forgetful(store: Store) -> Forgets:
     return store
 
 
-def spellings_of(text: str) -> frozenset[bytes]:
-    """Return the bytes of a string: as it is, inside JSON, and inside JSON that is a string of JSON, three deep."""
-    found, level = {text.encode("utf-8", "surrogatepass")}, {text}
-    for _ in range(_LEVELS):
-        level = {spelled(each, spelling)[1:-1].decode() for each in level for spelling in _SPELLINGS}
-        found |= {each.encode() for each in level}
-    return frozenset(found)
+def has_text(data: bytes, text: str) -> bool:
+    r"""Return whether bytes have a string: as it is, inside JSON, and inside JSON that is a string of JSON, three deep.
+
+    Clients escape different characters, so what is there is read as JSON and compared with the string as it is.
+
+    >>> has_text(rb'{"arguments": "{\"key\": \"a\\u002Bb\\/c\"}"}', "a+b/c")
+    True
+    """
+    wanted = text.encode("utf-8", "surrogatepass")
+    core = max(_NEVER_ESCAPED.findall(wanted), key=len, default=b"")
+    if core not in data:  # which rules out nearly everything, fast
+        return False
+    for _ in range(_LEVELS + 1):
+        if wanted in data:
+            return True
+        data = _unescaped(data)
+    return False
 
 
-def _has(store: Store, row: Row, needles: frozenset[bytes]) -> bool:
+def _unescaped(data: bytes) -> bytes:
+    """JSON with the characters that its escapes stand for."""
+    return _ESCAPE.sub(_character, data) if b"\\" in data else data
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    if escape[1] is None:
+        return _CHARACTERS.get(escape[0][1:], escape[0])
+    halves = "".join(chr(int(half, 16)) for half in _HALF.findall(escape[0]))
+    return halves.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass").encode("utf-8", "surrogatepass")
+
+
+def _has(store: Store, row: Row, text: str) -> bool:
     """Return whether an entry has a string anywhere; one that cannot be read is looked at as it is stored."""
-    if any(needle in row.header for needle in needles):
-        return True
-    return any(needle in data for data in _texts(store, row) for needle in needles)
+    return has_text(row.header, text) or any(has_text(data, text) for data in _texts(store, row))
 
 
 def _texts(store: Store, row: Row) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ import sys
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.record.forget import Forgetting, as_forgetful, carry_out, plan_by_result, plan_by_text, spellings_of
+from keepwhole.record.forget import Forgetting, as_forgetful, carry_out, has_text, plan_by_result, plan_by_text
 from keepwhole.store.protocol import Forgets
 
 _ON_A_SERVER = (
@@ -60,8 +60,7 @@ def _plans(context: CommandContext, args: argparse.Namespace, text: str | None) 
 def _remove_leftovers(store: Forgets, text: str | None) -> int:
     if text is None:
         return 0
-    needles = spellings_of(text)
-    return store.remove_leftovers(lambda data: any(needle in data for needle in needles))
+    return store.remove_leftovers(lambda data: has_text(data, text))
 
 
 def _described(plans: list[Forgetting]) -> str:
