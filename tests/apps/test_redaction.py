@@ -16,6 +16,11 @@ KEYS = (
     "AIzaSyA-0123456789abcdefghijk",
     "xoxb-1234567890-abcdef",
     "x-api-key: 0123456789abcdef",
+    '"x-api-key": "0123456789abcdef"',
+    '\\"X-Goog-Api-Key\\": \\"0123456789abcdef\\"',
+    "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+    "Authorization: token 0123456789abcdef",
+    r"https:\/\/user:secret@host",
 )
 
 
@@ -28,7 +33,8 @@ def test_a_key_is_hidden_and_the_words_around_it_are_not(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["kept session=s trace=trace_AAAA bytes=12", "http://127.0.0.1:8787/v1/messages 200", "sk-"]
+    "words",
+    ["kept session=s trace=trace_AAAA bytes=12", "http://127.0.0.1:8787/v1/messages 200", "sk-", "authorization: none"],
 )
 def test_what_is_no_key_stays(words: str) -> None:
     assert redacted(words) == words

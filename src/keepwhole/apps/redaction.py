@@ -18,8 +18,9 @@ _SHAPES = re.compile(
     r"|\bA(?:KIA|SIA)[0-9A-Z]{12,}"
     r"|\bAIza[\w-]{20,}"
     r"|\bxox[abprs]-[\w-]{8,}"
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"
-    r"|(?i:\b(?:x-api-key|api-key|authorization|x-goog-api-key)\s*[:=]\s*)\S{8,}"
+    r"|(?:(?<=://)|(?<=:\\/\\/))[^\s/:@]+:[^\s/@]+(?=@)"
+    r"|(?i:\b(?:x-api-key|api-key|authorization|x-goog-api-key)[\"'\\]{0,8}\s*[:=]\s*[\"'\\]{0,8}"
+    r"(?:(?:basic|digest|negotiate|token|apikey)\s+)?)[^\s\"'\\,]{8,}"
 )
 
 
