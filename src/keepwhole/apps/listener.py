@@ -174,9 +174,11 @@ def read_secret(path: str) -> str:
         try:
             with open(path, encoding="ascii", opener=_open_unlinked) as file:
                 _refuse_shared(path, os.fstat(file.fileno()))
-                return file.read(_LONGEST_SECRET).strip() or _write_secret(path)
+                return file.read(_LONGEST_SECRET).strip() or _write_secret(path, replaces=True)
         except FileNotFoundError:
             return _write_secret(path)
+    except UnicodeDecodeError as error:
+        raise StoreError(f"`{path}` is damaged. Delete it; a new one is made.") from error
     except OSError as error:
         raise StoreError(
             f"`{path}` cannot be used: {error.strerror}. Set `KEEPWHOLE_HOME` to a folder that is yours."
@@ -196,10 +198,13 @@ def _refuse_shared(path: str, held: os.stat_result) -> None:
         )
 
 
-def _write_secret(path: str) -> str:
+def _write_secret(path: str, *, replaces: bool = False) -> str:
     make_folder(os.path.dirname(path))
     secret = secrets.token_urlsafe(32)
-    write_file(path, [secret.encode() + b"\n"], 0o600)
+    try:
+        write_file(path, [secret.encode() + b"\n"], 0o600, replaces=replaces)
+    except FileExistsError:  # two processes that start at the same time need the same one
+        return read_secret(path)
     return secret
 
 

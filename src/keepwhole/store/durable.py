@@ -25,8 +25,9 @@ def write_all(fd: int, data: memoryview) -> None:
         data = data[os.write(fd, data) :]
 
 
-def write_file(path: str, chunks: Iterable[bytes], mode: int) -> None:
-    """Write a file, all of it on the disk or nothing; an existing file or link of that name is replaced."""
+def write_file(path: str, chunks: Iterable[bytes], mode: int, *, replaces: bool = True) -> None:
+    """Write a file, all of it on the disk or nothing. An existing file or link of that name is replaced; or, unless it
+    `replaces` one, raises `FileExistsError`, also where another process was a moment faster."""
     check_may_wait()
     unfinished = f"{path}.{os.urandom(8).hex()}"
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -35,13 +36,28 @@ def write_file(path: str, chunks: Iterable[bytes], mode: int) -> None:
             write_all(fd, memoryview(chunk))
         os.fchmod(fd, mode)
         sync(fd)
-        os.rename(unfinished, path)
+        if replaces:
+            os.rename(unfinished, path)
+        else:
+            _publish(unfinished, path)
     except BaseException:
         os.unlink(unfinished)
         raise
     finally:
         os.close(fd)
     sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _publish(unfinished: str, path: str) -> None:
+    """Give a file its name, unless there is one of that name."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        os.rename(unfinished, path)
+    else:
+        os.unlink(unfinished)
 
 
 def make_folder(path: str) -> None:

@@ -2,8 +2,11 @@
 
 import json
 import logging
+import os
 import re
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from keepwhole.apps.inspector.headers import ALWAYS
 from keepwhole.apps.inspector.routes import ROUTES, Route
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.listener import read_secret
+from keepwhole.errors import StoreError
 from keepwhole.store.protocol import Store
 from tests.apps.inspector.inspector_server import OURS, TOKEN, Served
 
@@ -144,6 +148,29 @@ def test_a_token_is_256_random_bits_in_a_file_of_its_owner(tmp_path: Path) -> No
     made = read_secret(str(path))
     assert len(base64.urlsafe_b64decode(made + "=")) == 32
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_processes_that_start_at_the_same_time_have_the_same_secret(tmp_path: Path) -> None:
+    """Whose sessions are whose is told by it: with another one an agent would not find its own again."""
+    together = threading.Barrier(4)
+
+    def read(path: str) -> str:
+        together.wait()
+        return read_secret(path)
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(10):
+            path = str(tmp_path / f"{number}" / "tenants.secret")
+            assert len(set(pool.map(read, [path] * 4))) == 1
+            assert os.listdir(os.path.dirname(path)) == ["tenants.secret"]
+
+
+def test_a_secret_that_is_damaged_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "tenants.secret"
+    path.touch(0o600)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(StoreError, match="is damaged"):
+        read_secret(str(path))
 
 
 def test_secrets_are_compared_in_constant_time(page: Served, monkeypatch: pytest.MonkeyPatch) -> None:
