@@ -1,5 +1,5 @@
-"""A page of a large artifact by the inspector, against a bare handler that reads the same bytes; and how much a
-browser loads before it shows a session of 2,000 steps.
+"""A page of a large artifact by the inspector, against a bare handler that reads the same bytes; how much a browser
+loads before it shows a session of 2,000 steps; and how long Chromium takes to show the rows of one with 50,000 results.
 
 Judged by wall time, per request, over one connection each, in turns. Every page is first checked against the
 file. The inspector finds the lines, checks every block and writes JSON; the bare handler gets the byte range.
@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -17,8 +18,9 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import accumulate
+from pathlib import Path
 from statistics import median
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import keepwhole
@@ -26,7 +28,10 @@ from bench import floors
 from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import PYTHON, ROOT, Setup, say
 from bench.texts.large_texts import KINDS, text_file
+from docs.pictures import BROWSERS, FLAGS
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
+from keepwhole.store.sqlite.store import SqliteStore
+from tests.apps.inspector.long_record import write_results
 
 _WHAT = "inspector"
 _LINES = 200
@@ -48,7 +53,8 @@ def inspector(setup: Setup) -> list[Row]:
         bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.bare_file_server", source], setup, home))
         own = stack.enter_context(_process([PYTHON, "-m", "keepwhole", "inspect", "--no-open"], setup, home))
         page = _Page(own)
-        return [*_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]
+        rows = [*_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]
+    return [*rows, *_opening(setup, 5_000 if setup.quick else 50_000)]
 
 
 class _Client:
@@ -241,3 +247,70 @@ def _files() -> list[str]:
     folder = os.path.join(ROOT, "src/keepwhole/apps/inspector/page")
     found = [os.path.join(where, name) for where, _, names in os.walk(folder) for name in names]
     return [os.path.relpath(path, folder) for path in found if path.endswith((".js", ".css", ".svg"))]
+
+
+def _opening(setup: Setup, results: int) -> list[Row]:
+    """The time until Chromium shows the rows of a long session: of a server that was just started, and once it has
+    read the session; beside that the CPU time of this server until then."""
+    what = f"inspector: {results:,} results, until Chromium shows rows"
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chromium is None or find_spec("playwright") is None:
+        return [Row(what, "–", "needs Chromium and Playwright (`make browser-ready`)")]
+    from playwright.sync_api import sync_playwright
+
+    home = setup.path("opening")
+    say(f"inspector: writing {results:,} results")
+    store = SqliteStore(home)
+    write_results(store, "long", results, per_request=25)
+    store.close()
+    took: list[tuple[float, float, float]] = []
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        for number in range(setup.rounds + 1):
+            say(f"inspector: opening, round {number} of {setup.rounds}")
+            took.append(_open_in(browser, setup, home))
+        browser.close()
+    first, cpu, again = ([round[at] for round in took[1:]] for at in range(3))  # in the first, Chromium starts too
+    return [
+        row_with_floor(f"{what}, never read", _ms(first), "–", [each / 1000 for each in first], floors.INSPECTOR_OPENS),
+        row_without_floor(f"{what}, CPU of the server", _ms(cpu), "–", cpu, " ms", 0),
+        row_without_floor(f"{what}, by a click in the list, once it is read", _ms(again), "–", again, " ms", 0),
+    ]
+
+
+def _open_in(browser: Any, setup: Setup, home: str) -> tuple[float, float, float]:
+    """Milliseconds until there are rows, those that the server computed meanwhile, and those of a click later on."""
+    words = [PYTHON, "-m", "keepwhole", "inspect", "--no-open", "--port", "0"]
+    process = subprocess.Popen(
+        words, env={**setup.environment(home), "PYTHONPATH": f"{ROOT}/src"}, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    try:
+        url = process.stdout.readline().split()[-1]
+        tab, rows = context.new_page(), ".row:not(.unknown)"
+        time.sleep(0.5)  # until the server waits
+        computed, begun = _cpu(process.pid), time.perf_counter()
+        tab.goto(f"{url}&session=long")
+        tab.wait_for_selector(rows)
+        first, cpu = (time.perf_counter() - begun) * 1000, _cpu(process.pid) - computed
+        tab.wait_for_selector(".note[role=status]", state="detached", timeout=60_000)
+        tab.goto(f"{url.partition('#')[0]}#/")
+        name = tab.wait_for_selector("table.sessions tbody tr a")
+        begun = time.perf_counter()
+        name.click()
+        tab.wait_for_selector(rows)
+        return first, cpu, (time.perf_counter() - begun) * 1000
+    finally:
+        context.close()
+        process.terminate()
+        process.wait(30)
+
+
+def _cpu(pid: int) -> float:
+    """Milliseconds that a process has computed; Linux alone tells those of another one."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")

@@ -127,6 +127,8 @@ LOOKUPS: dict[str, Callable[[Session], object]] = {  # none of them writes
     "the last entry": lambda session: session.store.last("s"),
     "a page of entries": lambda session: next(iter(session.store.rows("s"))),
     "a request that is put together": put_together,
+    "a request": lambda session: session.store.newest("s", "request", "trace_" + "9" * 22),
+    "an answer": lambda session: session.store.newest("s", "response", "trace_" + "9" * 22),
     "a stranger's artifact": lambda session: session.store.find("s", "art_5_" + "9" * 22),
 }
 GROWING: Callable[[Session], object] = lambda session: session.artifacts(newest=None)  # noqa: E731

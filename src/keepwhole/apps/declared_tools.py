@@ -58,7 +58,7 @@ def session_tools(store: Store, session: str, steps: Iterable[LoggedRequest]) ->
     """Return what the newest of a session's requests that declares tools tells; empty where none does."""
     called, requests = _called_tools(store, session), Requests(store, session)
     for step in sorted(steps, key=lambda step: -step.seq):
-        row = store.newest(session, "request", step.request.trace_id)
+        row = store.entry(session, step.seq)
         try:
             found = [] if row is None else declared_tools(requests.body(row), called)
         except StoreError:

@@ -6,6 +6,7 @@ Must not know: where the requests come from, how figures are printed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -170,6 +171,7 @@ class _BranchCosts:
         self._known: dict[int, Response] = {}
         self._is_same, self._is_cached, self._largest = True, False, 0
         self._profiles: dict[tuple[str, float | None], Profile] = {}
+        self._rate_of = lru_cache(_rate)
         self._restart()
 
     def _restart(self) -> None:
@@ -232,8 +234,7 @@ class _BranchCosts:
             write = profile.write if answer.written else 1.0
             self._client.send(ClientRequest(size, shared, cold), self._profile(step.model, write))
             self._before = size
-        price = input_price(step.model)
-        rate = None if price is None else price / _MILLION
+        rate = self._rate_of(step.model)
         whole = paid if self._is_same else self._client.cost - cost_before
         more = 0 if self._is_same else self._client.compactions - compactions
         return Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
@@ -312,6 +313,12 @@ def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: 
 
 def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
+
+
+def _rate(model: str) -> float | None:
+    """The dollars for one uncached token."""
+    price = input_price(model)
+    return None if price is None else price / _MILLION
 
 
 def _times(rate: float | None, amount: float) -> float | None:

@@ -25,7 +25,7 @@ from keepwhole.exchange.manifest_writer import (
 )
 from keepwhole.models.profiles import is_listed
 from keepwhole.session import Session
-from keepwhole.store.protocol import Row, body_of, entry_of
+from keepwhole.store.protocol import Row, Store, body_of, entry_of
 from keepwhole.store.requests import Requests
 
 Outcome: TypeAlias = Literal["complete", "incomplete", "refused"]
@@ -147,11 +147,7 @@ class RequestLog:
 
     def response(self, trace_id: str) -> bytes:
         """Read what came back for a request, exactly as it came."""
-        row = self._find_row("response", trace_id)
-        header = entry_of(row).header
-        with self._session.store.open(body_of(row)) as reader:
-            data = reader.read()
-        return zlib.decompress(data) if isinstance(header, Response) and header.packing else data
+        return read_response(self._session.store, self._find_row("response", trace_id))
 
     def _find_row(self, kind: str, trace_id: str) -> Row:
         row = self._session.store.newest(self._session.id, kind, trace_id)
@@ -190,6 +186,14 @@ class RequestLog:
 
     def _is_there(self, seq: int) -> bool:
         return not seq or self._session.store.entry(self._session.id, seq) is not None
+
+
+def read_response(store: Store, row: Row) -> bytes:
+    """Read the response that a row records, exactly as it came."""
+    header = entry_of(row).header
+    with store.open(body_of(row)) as reader:
+        data = reader.read()
+    return zlib.decompress(data) if isinstance(header, Response) and header.packing else data
 
 
 def _request(

@@ -182,8 +182,10 @@ class SqlStore(ABC):
         """Return the newest entry of a kind with this trace id."""
         if kind not in KINDS:
             return None
-        # The kind is written out, as the partial indexes have it.
-        which = f"AND e.kind = '{kind}' AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
+        # Written out as the partial indexes have it. SQLite has one for requests and responses together: without naming
+        # both it reads all entries of the session.
+        both = " AND e.kind IN ('request', 'response')" if kind in ("request", "response") else ""
+        which = f"AND e.kind = '{kind}'{both} AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
         row = self._one(which, session, self.as_text(trace_id))
         return None if row is None else checked_row(row, session, trace_id)
 

@@ -8,12 +8,13 @@ from tests.build import NOON, decision, draft, opened, request, response
 _TOGETHER = 2_000
 
 
-def write_results(store: Store, name: str, results: int, per_request: int = 0) -> str:
-    """A session with so many results, and a request after each `per_request` of them; gives its name."""
+def write_results(store: Store, name: str, results: int, per_request: int = 0, seconds: int = 1) -> str:
+    """A session with so many results, some seconds apart, and a request after each `per_request` of them; gives its
+    name."""
     opened(store, name, agent="tests")
     drafts: list[Draft] = []
     for number in range(results):
-        at = (NOON + number) * 1000
+        at = (NOON + number * seconds) * 1000
         kept = draft(
             store, b"body", at=at, tool="bash", call_id=f"{name}-{number}", turn=number, arguments=_call(number)
         )

@@ -1,8 +1,10 @@
 """What the page asks for first takes as long as what it shows, however long the session is."""
 
 import random
-import time
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,15 +18,16 @@ from keepwhole.canonical.entry import Decision, Request, Response, Result
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
-from keepwhole.store.protocol import entry_of
+from keepwhole.store.protocol import Store, entry_of
+from keepwhole.store.sqlite.store import SqliteStore
 from tests.apps.inspector.long_record import write_results
 
 LONG = 20_000
-PIECES = 5 * 2_000
+PIECES = 5 * 500
 """Entries that the first answers may have read, of more than twice as many."""
 
 
-def opened(store: MemoryStore) -> InspectorServices:
+def opened(store: Store) -> InspectorServices:
     return InspectorServices(config.load(home="/nowhere", environ={}), store)
 
 
@@ -49,31 +52,69 @@ def first_answers(services: InspectorServices) -> dict[str, Any]:
     return summary
 
 
-def test_the_first_answers_read_a_part_of_a_long_session(long: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As little is read for each answer as on a machine without any time."""
     for module in ("answers", "sessions"):
         monkeypatch.setattr(f"keepwhole.apps.inspector.{module}.PATIENCE", 0.0)
     monkeypatch.setattr("keepwhole.apps.inspector.sessions._BUDGET", 0.001)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_first_answers_read_a_part_of_a_long_session(long: MemoryStore) -> None:
     services = opened(long)
     summary = first_answers(services)
     assert 0 < summary["reading"] < 1
     assert services.record.timeline("long", until=lambda _: True).seq <= PIECES
 
 
-def seconds(act: Callable[[], object]) -> float:
-    """The least CPU time of a few tries."""
-    took: list[float] = []
-    for _ in range(4):
-        begun = time.process_time()
-        act()
-        took.append(time.process_time() - begun)
-    return min(took)
+class Work:
+    """How much is done, whatever else the machine does: hundreds of steps of SQLite's machine, and calls of Python."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.steps = self.calls = 0
+        database: Any = store.database
+        database.open()
+        database._reader.set_progress_handler(self._step, 100)
+
+    def _step(self) -> None:
+        self.steps += 1
+
+    def _call(self, frame: FrameType, event: str, _: object) -> None:
+        self.calls += event == "call"
+
+    def of(self, act: Callable[[], object]) -> tuple[int, int]:
+        self.steps = self.calls = 0
+        sys.setprofile(self._call)
+        try:
+            act()
+        finally:
+            sys.setprofile(None)
+        return self.steps, self.calls
 
 
-def test_once_read_a_long_session_is_shown_again_in_a_fraction_of_the_time_to_read_it(long: MemoryStore) -> None:
-    services = opened(long)
+def work_of_looks(folder: Path, results: int, per_request: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The work of opening a session in a server that was just started, and of opening it again once it is read."""
+    store = SqliteStore(str(folder))
+    write_results(store, "long", results, per_request=per_request)
+    services, work = opened(store), Work(store)
+    first = work.of(lambda: first_answers(services))
     services.record.timeline("long")
-    reading = seconds(lambda: [entry_of(row) for row in long.rows("long", light=True)])
-    assert seconds(lambda: first_answers(services)) < reading / 2, "it took more than this when all was counted anew"
+    first_answers(services)
+    again = work.of(lambda: first_answers(services))
+    services.close()
+    store.close()
+    return first, again
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("per_request", [0, 10])
+def test_opening_a_session_takes_no_more_work_with_five_times_the_results(tmp_path: Path, per_request: int) -> None:
+    work_of_looks(tmp_path / "warm", 20, per_request)  # what is imported and remembered first is no part of it
+    small, large = (work_of_looks(tmp_path / str(count), count, per_request) for count in (1_600, 8_000))
+    for one, other in zip(small, large, strict=True):
+        assert other[0] <= 1.2 * one[0] + 5, "steps of the database"
+        assert other[1] <= 1.2 * one[1], "calls"
 
 
 def test_the_counts_are_those_of_all_entries(long: MemoryStore) -> None:

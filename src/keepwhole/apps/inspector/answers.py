@@ -51,9 +51,9 @@ def one_session(services: InspectorServices, asked: PageRequest) -> Mapping[str,
 
 
 def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
-    """A page of a session's steps."""
+    """A page of a session's steps; of a long session that is still being read, those of the page that are read."""
     start, count = shapes.number(asked.query, "from", 0, 0, 1 << 40), shapes.number(asked.query, "count", 40, 1, 100)
-    timeline = services.record.timeline(asked.session, PATIENCE, lambda timeline: len(timeline.steps) > start + count)
+    timeline = services.record.timeline(asked.session, PATIENCE, lambda timeline: len(timeline.steps) > start)
     with timeline.lock:
         total = len(timeline.steps)
         start = min(start, total)

@@ -14,11 +14,11 @@ from typing import TypeVar
 from keepwhole.apps.inspector.timeline import Timeline, TimelineResult
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
-from keepwhole.errors import NotFound
-from keepwhole.exchange.request_log import RequestLog
+from keepwhole.errors import Damaged, NotFound
+from keepwhole.exchange.request_log import read_response
 from keepwhole.session import Session
 from keepwhole.store.postgres.address import redacted
-from keepwhole.store.protocol import SessionInfo, Store, body_of
+from keepwhole.store.protocol import Row, SessionInfo, Store, body_of, entry_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.store.requests import Requests
 
@@ -156,14 +156,26 @@ class Record:
         with self._lock:
             body = self._bodies.get(key)
         if body is None:
-            row = self.store.newest(name, "request", trace_id)
-            if row is None:
-                raise NotFound(f"Session `{name[:80]}` has no request `{trace_id[:80]}`.")
+            step = timeline.find_request(trace_id)
+            row = self._row(name, "request", trace_id, 0 if step is None else step.seq)
             with self._chain_lock:
                 body = self._chain(name, timeline.generation).body(row)
             with self._lock:
                 body = _cache(self._bodies, key, body, _BODIES)
         return body
+
+    def _row(self, name: str, kind: str, trace_id: str, seq: int) -> Row:
+        """A request or a response, by the number of its entry: to find it by its id takes longer with every request
+        behind it."""
+        row = self.store.entry(name, seq)
+        try:
+            is_it = row is not None and entry_of(row).kind == kind and row.trace_id == trace_id
+        except Damaged:  # or it was forgotten meanwhile
+            is_it = False
+        row = row if is_it else self.store.newest(name, kind, trace_id)
+        if row is None:
+            raise NotFound(f"Session `{name[:80]}` has no {kind} `{trace_id[:80]}`.")
+        return row
 
     def _chain(self, name: str, generation: int) -> Requests:
         return _cache(self._chains, (name, generation), Requests(self.store, name), _CHAINS)
@@ -178,7 +190,9 @@ class Record:
 
     def response_body(self, name: str, trace_id: str) -> bytes:
         """The response to a request exactly as it was received."""
-        return RequestLog(self.session(name)).response(trace_id)
+        timeline = self.timeline(name, until=lambda timeline: timeline.find_request(trace_id) is not None)
+        step = timeline.find_request(trace_id)
+        return read_response(self.store, self._row(name, "response", trace_id, 0 if step is None else step.answered))
 
     def session(self, name: str) -> Session:
         """A session to write a pin or an undo with."""

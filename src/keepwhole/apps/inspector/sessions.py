@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from keepwhole.apps import request_figures, window_contents
 from keepwhole.apps.inspector import shapes
@@ -30,6 +30,7 @@ from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
 from keepwhole.wire.rate_limits import parse_limits
 
+_T = TypeVar("_T")
 _BUDGET = 0.4
 """Seconds that one request may count; sessions that are not counted by then have no figures yet."""
 _POINTS = 200
@@ -47,6 +48,7 @@ class Sessions:
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
         self._costs: dict[tuple[str, int], _TimelineCosts] = {}
         self._items: dict[tuple[str, str], list[window_contents.WindowItem]] = {}
+        self._computed: dict[tuple[str, str], tuple[tuple[Timeline, int, int], Any]] = {}
 
     def list_page(self, query: Mapping[str, str]) -> dict[str, Any]:
         """A page of the sessions that match a search, the newest first."""
@@ -123,7 +125,7 @@ class Sessions:
                 "model": showable(model),
                 "window": profile_for(model, self._record.settings.models).window,
                 "indicator": self._indicator(timeline, newest),
-                "course": self._course(timeline),
+                "course": self._once(self._course, timeline),
                 "steps": len(timeline.steps),
                 "reading": timeline.share_read if timeline.share_read < 1 else None,
                 "branches": [{"name": showable(name), "steps": count} for name, count in _largest_branches(timeline)],
@@ -149,6 +151,16 @@ class Sessions:
             profile_of = lru_cache(partial(profile_for, overrides=self._record.settings.models))
             known = self._costs[key] = _TimelineCosts(timeline, request_figures.RunningCosts(profile_of))
         return known.catch_up()
+
+    def _once(self, compute: Callable[[Timeline], _T], timeline: Timeline) -> _T:
+        """What takes longer in a long session is computed once for what is read of it."""
+        key, state = (compute.__name__, timeline.session), (timeline, timeline.generation, timeline.seq)
+        known = self._computed.get(key)
+        if known is None or known[0] != state:
+            if len(self._computed) > _COSTED:
+                self._computed.clear()
+            known = self._computed[key] = state, compute(timeline)
+        return known[1]
 
     def _course(self, timeline: Timeline) -> dict[str, list[Any]]:
         """The use of the window step by step, and what all requests up to each point have cost."""
@@ -228,7 +240,7 @@ class Sessions:
             profile = profile_for(model, settings.models)
             use = WindowUse(used, whole, "bill" if billed else "estimate", model, profile, items)
         elif timeline.totals.results:
-            use = self._use_by_results(timeline)
+            use = self._once(self._use_by_results, timeline)
         else:
             return None
         return window_contents.indicator(use, settings.thresholds)

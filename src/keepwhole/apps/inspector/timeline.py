@@ -33,8 +33,8 @@ from keepwhole.store.protocol import Store, entry_of
 _TOGETHER = 600_000
 """Milliseconds before a session's first request in which results belong to it; older ones stay separate steps."""
 
-_PIECE = 2_000
-"""Entries that are read while the lock is held."""
+_PIECE = 500
+"""Entries that are read while the lock is held, and at least of a session that nothing is known of."""
 
 _PATIENCE = 8
 """Requests of other branches for which a result waits for the request that shows it."""
@@ -84,10 +84,14 @@ class TimelineResult:
 class TimelineStep:
     """One request with its results, or results without a request."""
 
-    __slots__ = ("base", "decisions", "index", "last", "request", "response", "results", "rounds", "said", "seq")
+    __slots__ = (
+        *("answered", "base", "decisions", "index", "last", "request", "response", "results", "rounds", "said", "seq"),
+    )
 
     def __init__(self, index: int, seq: int) -> None:
         self.index, self.seq, self.last = index, seq, seq
+        self.answered = 0
+        """The number of the response's entry; 0 where there is none."""
         self.request: Request | None = None
         self.base: Request | None = None
         """The request on which its manifest is based."""
@@ -252,7 +256,7 @@ class Timeline:
             step = self._by_request.get(header.trace_id)
             if step is not None:
                 self.totals.add_response(step, header)
-                step.response = header
+                step.response, step.answered = header, entry.seq
                 self._change(step, entry.seq)
 
     def _add_result(self, entry: Entry, result: Result) -> None:

@@ -54,6 +54,8 @@ const sooner = (address) => {
   answer.catch(() => {});
   early.set(address, answer);
 };
+// An answer about a session that was not read yet is soon too short.
+export const forgetEarly = () => early.clear();
 export const PAGE = 40;
 export const pageOf = (step) => ({ from: Math.floor(step / PAGE) * PAGE, count: PAGE });
 const [, session, , step] = /^#\/session\/([^/]+)(\/step\/(\d+))?/.exec(location.hash) ?? [];

@@ -1,6 +1,6 @@
 // The frame: where one is, the header, live news, keys that work everywhere. Each view is fetched when it is first needed.
 import { Component, html, render, useEffect, useRef, useState } from "./vendor/preact.js";
-import { enter, get, isSaved, listen, path, saved } from "./api.js";
+import { enter, forgetEarly, get, isSaved, listen, path, saved } from "./api.js";
 import { Broken, Skeleton, day, oneLine, say, to, useKeys } from "./parts.js";
 
 const VIEWS = {
@@ -73,6 +73,7 @@ const useSession = (name) => {
     // A long session is read for a while: what is read is shown, and asked for again until all of it is.
     const begin = (summary) => {
       if (stop.signal.aborted) return;
+      if (summary?.reading) forgetEarly();
       if (summary?.reading) wait = setTimeout(() => load(stop.signal).then(begin), AFTER_CONTENT);
       else wait = setTimeout(() => { close = listen(name, hear, summary?.seq); }, AFTER_CONTENT);
     };

@@ -44,10 +44,17 @@ const useSteps = (name) => {
 };
 
 // Hears of new steps; says how many came while one looked elsewhere.
-const useNews = (session, steps, start) => {
+const useNews = (session, steps, start, reading) => {
   const [total, setTotal] = useState(start);
   const [arriving, setArriving] = useState(null);
-  useEffect(() => { setTotal((old) => Math.max(old, start)); }, [start]);
+  const unread = useRef(reading);
+  useEffect(() => {
+    // While a session is read its first request may take in steps that stood alone: then the others have other numbers.
+    const isAll = reading || unread.current;
+    unread.current = reading;
+    if (isAll && start < total) steps.forget();
+    setTotal((old) => (isAll ? start : Math.max(old, start)));
+  }, [start, reading]);
   useEffect(() => {
     const hear = (kind, event) => {
       if (kind === "again") return steps.forget();
@@ -178,11 +185,11 @@ const Session = ({ route, session, summary }) => {
   const [{ Step, Search, Course }, setLater] = useState({});
   const [opened, setOpened] = useState(route.step !== undefined && matchMedia("(max-width: 60rem)").matches);
   const steps = useSteps(name);
-  const [total, arriving] = useNews(session, steps, summary.steps);
+  const [total, arriving] = useNews(session, steps, summary.steps, Boolean(summary.reading));
   const [chosen, setChosen] = useState(Math.min(route.step ?? summary.tour?.[0]?.index ?? total - 1, total - 1));
   const seen = useRef(total);
   const remember = useAddress();
-  const reading = Boolean(summary.reading);
+  const reading = Boolean(summary.reading) || total < summary.steps; // these are counted next
   const wanted = useRef(null); // a step that is not read yet
   const choose = (index, where) => {
     wanted.current = null;
