@@ -75,6 +75,9 @@ RUNS: dict[str, Callable[[], tuple[Client, RecordedClient, Cost]]] = {
     "results that age in batches": lambda: run(Weights(result=6_000), 80, 60_000),
     "one long rest": lambda: run(Weights(result=12_000), 30, 200_000, rest=7_200, preset="lean"),
     "pauses in which the cache forgets": lambda: run(Weights(result=6_000, pause=400), 30, 200_000),
+    "entries for an hour": lambda: run(Weights(result=12_000, ttl="1h"), 45, 200_000, preset="lean"),
+    "pauses within the hour": lambda: run(Weights(result=6_000, pause=600, ttl="1h"), 80, 60_000),
+    "a rest longer than the hour": lambda: run(Weights(result=12_000, ttl="1h"), 30, 200_000, 7_200, preset="lean"),
 }
 
 

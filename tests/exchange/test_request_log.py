@@ -316,12 +316,15 @@ def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() 
     assert one is not None
     assert two is not None
     assert sent.add_answer(
-        one, LoggedAnswer(b"\xffdata: x\n\n", 200, "complete", "msg_1", AnswerFacts(1, 2, 3, 4, 5, 6, answered_by="m"))
+        one,
+        LoggedAnswer(
+            b"\xffdata: x\n\n", 200, "complete", "msg_1", AnswerFacts(1, 2, 3, 4, 5, 6, answered_by="m", written_hour=2)
+        ),
     )
     first, second = sent.all()
     assert first.response is not None
     assert (first.outcome, first.response.status, first.response.response_id) == ("complete", 200, "msg_1")
-    told = [1, 2, 3, 4, 5, 6, None, None, None, "m"]
+    told = [1, 2, 3, 4, 5, 6, None, None, None, "m", 2]
     assert [getattr(first.response, name) for name in AnswerFacts._fields] == told
     assert (first.request.predicted, first.request.tokens_whole, first.request.size) == (4, 9, len(body))
     assert (second.outcome, second.response) == (NO_ANSWER, None)

@@ -38,6 +38,8 @@ class Weights(NamedTuple):
     """Seconds between two steps."""
     question: int = 0
     """Every so many steps the user says something new; 0 for never."""
+    ttl: str = "5m"
+    """How long the client wants what is cached to live."""
 
 
 class Prices(NamedTuple):
@@ -121,7 +123,8 @@ class Client:
 
     def _body(self, history: list[Json]) -> Json:
         weights = self.weights
-        system = [{"type": "text", "text": prose("system", weights.system), "cache_control": {"type": "ephemeral"}}]
+        mark = {"type": "ephemeral"} if weights.ttl == "5m" else {"type": "ephemeral", "ttl": weights.ttl}
+        system = [{"type": "text", "text": prose("system", weights.system), "cache_control": mark}]
         tools = [
             {"name": name, "description": prose(name, weights.tools // 3), "input_schema": {"type": "object"}}
             for name in ("Bash", "Read", "query_api")
@@ -131,7 +134,7 @@ class Client:
             last = messages[-1]
             content = last["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [dict(one) for one in content]
-            blocks[-1]["cache_control"] = {"type": "ephemeral"}
+            blocks[-1]["cache_control"] = mark
             messages[-1] = {**last, "content": blocks}
         return {"model": MODEL, "max_tokens": 1_000, "system": system, "tools": tools, "messages": messages}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.dialects import ANTHROPIC, DIALECTS, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES
+from keepwhole.wire.dialects import ANTHROPIC, CONVERSE, DIALECTS, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES
 from keepwhole.wire.usage import Usage
 
 CLAUDE = {
@@ -28,6 +28,23 @@ def events(*each: Any, end: str = "\n\n", named: bool = True) -> bytes:
 def test_the_input_of_anthropic_is_what_was_read_written_and_neither() -> None:
     data = json.dumps({"usage": CLAUDE, "context_management": {"applied_edits": EDITS}}).encode()
     assert ANTHROPIC.usage_of(data, streamed=False) == Usage(9_507, 9_000, 500, 42, EDITS)
+
+
+def test_what_anthropic_has_written_for_an_hour_is_told_apart() -> None:
+    usage = {**CLAUDE, "cache_creation": {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 400}}
+    expected = Usage(9_507, 9_000, 500, 42, written_hour=400)
+    assert ANTHROPIC.usage_of(json.dumps({"usage": usage}).encode(), streamed=False) == expected
+    begun = {"type": "message_start", "message": {"usage": {**usage, "output_tokens": 1}}}
+    ended = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 42}}
+    assert ANTHROPIC.usage_of(events(begun, ended), streamed=True) == expected
+
+
+def test_what_converse_has_written_for_an_hour_is_told_apart() -> None:
+    details = [{"ttl": "1h", "inputTokens": 300}, {"ttl": "5m", "inputTokens": 200}]
+    usage = {"inputTokens": 7, "cacheReadInputTokens": 0, "cacheWriteInputTokens": 500, "cacheDetails": details}
+    found = CONVERSE.usage_of(json.dumps({"usage": usage}).encode(), streamed=False)
+    assert found is not None
+    assert (found.input, found.written, found.written_hour) == (507, 500, 300)
 
 
 def test_iterations_say_the_same_again_and_are_not_added() -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
-from keepwhole.models.profiles import Profile, input_price
+from keepwhole.models.profiles import HOUR, Profile, input_price
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
 from keepwhole.recall.names import OFFERED_TOKENS
@@ -20,6 +20,7 @@ from keepwhole.record.bills import sent_at
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000
+_PRICES = 16
 _TURNS = frozenset(("turn", "compaction", HIDDEN_ROUND))
 
 
@@ -170,7 +171,8 @@ class _BranchCosts:
         self._answered: list[tuple[LoggedRequest, Response]] = []
         self._known: dict[int, Response] = {}
         self._is_same, self._is_cached, self._largest = True, False, 0
-        self._profiles: dict[tuple[str, float | None], Profile] = {}
+        self._profiles: dict[str, Profile] = {}
+        self._unmanaged: dict[tuple[str, float], Profile] = {}
         self._rate_of = lru_cache(_rate)
         self._restart()
 
@@ -179,9 +181,12 @@ class _BranchCosts:
         self._total: Cost | None = None
         self._client, self._history = UnmanagedClient(), _History()
         self._before, self._used = 0, 0.0
+        self._lives_an_hour = False
+        """Whether entries of the cache were wanted to live for an hour."""
         self._next = 0
         """How many of the answers have their cost."""
         self._profiles.clear()
+        self._unmanaged.clear()
 
     def add(self, step: LoggedRequest) -> None:
         answer = step.response
@@ -228,27 +233,36 @@ class _BranchCosts:
         found = self._before if self._next else round(size * (answer.cached or 0) / max(1, billed))
         shared = min(size, found) if self._is_cached else 0
         at = sent_at(step.request, answer)
-        cold, self._used = not answer.cached and at - self._used > profile.lifetime, at
+        lifetime = max(profile.lifetime, HOUR) if self._lives_an_hour else profile.lifetime
+        cold, self._used = not answer.cached and at - self._used > lifetime, at
+        self._lives_an_hour |= bool(answer.written_hour)
         cost_before, compactions = self._client.cost, self._client.compactions
         if step.request.purpose != HIDDEN_ROUND:
-            write = profile.write if answer.written else 1.0
-            self._client.send(ClientRequest(size, shared, cold), self._profile(step.model, write))
+            self._client.send(ClientRequest(size, shared, cold), self._as_unmanaged(step.model, answer))
             self._before = size
         rate = self._rate_of(step.model)
         whole = paid if self._is_same else self._client.cost - cost_before
         more = 0 if self._is_same else self._client.compactions - compactions
         return Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
 
-    def _profile(self, model: str, write: float | None = None) -> Profile:
-        """The profile of a model, with a window that holds what was billed; as a client with `mode: off` has it where
-        the price of writing is given."""
-        known = self._profiles.get((model, write))
+    def _profile(self, model: str) -> Profile:
+        """The profile of a model, with a window that holds what was billed."""
+        known = self._profiles.get(model)
         if known is None:
             profile = self._profile_of(model)
-            known = profile.replace(window=max(profile.window, self._largest))
-            if write is not None:
-                known = known.replace(write=write, minimum=0)
-            self._profiles[model, write] = known
+            known = self._profiles[model] = profile.replace(window=max(profile.window, self._largest))
+        return known
+
+    def _as_unmanaged(self, model: str, answer: Response) -> Profile:
+        """The same with the price of writing that a client with `mode: off` pays where it has its requests cached as
+        in this one."""
+        profile = self._profile(model)
+        key = model, _write_price(answer, profile)
+        known = self._unmanaged.get(key)
+        if known is None:
+            if len(self._unmanaged) > _PRICES:  # some requests have entries for an hour and others for minutes
+                self._unmanaged.clear()
+            known = self._unmanaged[key] = profile.replace(write=key[1], minimum=0)
         return known
 
 
@@ -299,7 +313,16 @@ def _paid(answer: Response, profile: Profile) -> float:
     """The cost of a request as it was billed."""
     cached, written = answer.cached or 0, answer.written or 0
     plain = max(0, (answer.input or 0) - cached - written)
-    return (plain + cached * profile.read + written * profile.write) * profile.factor(answer.input or 0)
+    price = plain + cached * profile.read + written * _write_price(answer, profile)
+    return price * profile.factor(answer.input or 0)
+
+
+def _write_price(answer: Response, profile: Profile) -> float:
+    """The price of a token that was written to the cache, on average; that of any other where none was."""
+    if not answer.written:
+        return 1.0
+    hour = min(1.0, (answer.written_hour or 0) / answer.written)
+    return hour * profile.write_hour + (1 - hour) * profile.write
 
 
 def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: bool) -> int | None:

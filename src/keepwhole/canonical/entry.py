@@ -154,6 +154,8 @@ class Response(Value):
     """The provider's rate limits as JSON, as the headers of its answer told them."""
     answered_by: str | None = None
     """The model that the provider says it used, where the request names another, such as a deployment."""
+    written_hour: int | None = None
+    """Of `written`, the tokens that live in the cache for an hour; None where the provider tells of none."""
 
     @property
     def times(self) -> RoundTimes | None:
@@ -183,6 +185,7 @@ _LATER = (
     "limits",
     "by_plan",
     "answered_by",
+    "written_hour",
 )
 """Fields that earlier releases do not know: left out where they say nothing, so that these can read the entry."""
 

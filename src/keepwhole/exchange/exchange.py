@@ -596,4 +596,5 @@ class Exchange:
             written=usage.written,
             output=usage.output,
             answered_by=answered_by or None,
+            written_hour=usage.written_hour or None,
         )

@@ -67,6 +67,7 @@ class AnswerFacts(NamedTuple):
     own_ms: int | None = None
     limits: str | None = None
     answered_by: str | None = None
+    written_hour: int | None = None
 
 
 class LoggedAnswer(NamedTuple):

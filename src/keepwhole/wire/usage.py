@@ -37,6 +37,8 @@ class Usage(NamedTuple):
     """Times that the provider ran its model for this request; the input is that of all of them."""
     model: str = ""
     """The model that the provider says it used; empty where it says none."""
+    written_hour: int = 0
+    """Of the tokens that were written to the cache, those that live there for an hour, which cost more."""
 
 
 def openai_usage(body: Json) -> Usage | None:

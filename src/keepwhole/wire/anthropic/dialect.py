@@ -258,6 +258,7 @@ class AnthropicDialect(Dialect):
             cached is not None,
             max(1, turns.count("message")),
             text_of(body.get("model")),
+            min(stored, count_in(fields_of(usage.get("cache_creation")), "ephemeral_1h_input_tokens") or 0),
         )
 
     def usage_in_stream(self, data: bytes) -> Usage | None:

@@ -220,6 +220,8 @@ class ConverseDialect(Dialect):
             return None
         cached = count_in(usage, "cacheReadInputTokens")
         stored = count_in(usage, "cacheWriteInputTokens") or 0
+        details = map(fields_of, parts_of(usage.get("cacheDetails")))
+        hours = (count_in(each, "inputTokens") or 0 for each in details if each.get("ttl") == "1h")
         router = fields_of(fields_of(body.get("trace")).get("promptRouter"))
         return Usage(
             uncached + (cached or 0) + stored,
@@ -228,6 +230,7 @@ class ConverseDialect(Dialect):
             count_in(usage, "outputTokens") or 0,
             says_cached=cached is not None,
             model=text_of(router.get("invokedModelId")),
+            written_hour=min(stored, sum(hours)),
         )
 
     def usage_in_stream(self, data: bytes) -> Usage | None:
