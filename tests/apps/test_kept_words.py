@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepwhole.apps.kept_words import KeptCounts, chars_as_sent, count_kept, shown_tokens, tokens_as_sent
+from keepwhole.apps.kept_words import KeptCounts, chars_as_sent, count_kept, recall_folder, shown_tokens, tokens_as_sent
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Decision
 from keepwhole.canonical.media import Media
@@ -36,6 +36,8 @@ def decided(rule: str, chars: int, width: int | None = None, height: int | None 
         (KeptCounts(1_234), "1,234 results whole"),
         (KeptCounts(2, cut=1), "2 results, 1 of them as the client had cut them"),
         (KeptCounts(1, marked=1), "1 result, with a mark of truncation in it"),
+        (KeptCounts(7, recalls=1), "7 results whole, read back once"),
+        (KeptCounts(7, cut=1, recalls=2_000), "7 results, 1 of them as the client had cut them, read back 2,000 times"),
         (
             KeptCounts(9_000, 2_000, 3_000),
             "9,000 results, 2,000 of them as the client had cut them, 3,000 of them with a mark of truncation in them",
@@ -44,12 +46,24 @@ def decided(rule: str, chars: int, width: int | None = None, height: int | None 
 )
 def test_counts_are_told_in_words(counts: KeptCounts, words: str) -> None:
     assert counts.words == words
-    assert KeptCounts(1, 2, 3).plus(KeptCounts(10, 20, 30)) == (11, 22, 33)
+    assert KeptCounts(1, 2, 3).plus(KeptCounts(10, 20, 30)) == (11, 22, 33, 0)
 
 
 def test_a_result_that_the_client_cut_is_not_counted_as_marked_too() -> None:
     flags = [(), (CLIENT_CUT,), (MARKER,), (MARKER, CLIENT_CUT), (MARKER,)]
     assert count_kept(result(flags=flag) for flag in flags) == KeptCounts(5, 2, 2)
+
+
+def test_what_is_read_back_is_no_result_of_a_tool_and_a_file_of_the_record_is_both() -> None:
+    """A client reads a file of the record with its own tool, whose result it sends."""
+    tools = [
+        result(tool="mcp__keepwhole__get_artifact"),
+        result(tool="cat", arguments='{"path": "/home/results/s/a.txt"}'),
+        result(tool="cat", arguments='{"path": "/home/a.txt"}'),
+        result(tool="keepwhole_round"),
+    ]
+    assert count_kept(tools, recall_folder("/home")) == KeptCounts(2, recalls=2)
+    assert count_kept(tools) == KeptCounts(2, recalls=1)
 
 
 def test_what_the_client_had_cut_counts_as_it_sent_it() -> None:

@@ -21,6 +21,10 @@ from keepwhole.record.bills import sent_at
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000
 _PRICES = 16
+_SHRUNK = 0.9
+"""A conversation that has shrunk to less than this was compacted, or is another one."""
+_CONVERSATIONS = 16
+"""Conversations of one branch that may go on."""
 _TURNS = frozenset(("turn", "compaction", HIDDEN_ROUND))
 
 
@@ -179,10 +183,8 @@ class _BranchCosts:
     def _restart(self) -> None:
         self._costs: dict[int, Cost] = {}
         self._total: Cost | None = None
-        self._client, self._history = UnmanagedClient(), _History()
-        self._before, self._used = 0, 0.0
-        self._lives_an_hour = False
-        """Whether entries of the cache were wanted to live for an hour."""
+        self._conversations: list[_Conversation] = []
+        """The one that went on last at the end."""
         self._next = 0
         """How many of the answers have their cost."""
         self._profiles.clear()
@@ -229,21 +231,37 @@ class _BranchCosts:
         billed = answer.input or 0
         profile = self._profile(step.model)
         paid = _paid(answer, profile)
-        size = self._history.size_with(step.request, billed)
-        found = self._before if self._next else round(size * (answer.cached or 0) / max(1, billed))
+        own = self._conversation_of(step)
+        size = own.history.size_with(step.request, billed)
+        found = own.before if own.model == step.model else round(size * (answer.cached or 0) / max(1, billed))
         shared = min(size, found) if self._is_cached else 0
         at = sent_at(step.request, answer)
-        lifetime = max(profile.lifetime, HOUR) if self._lives_an_hour else profile.lifetime
-        cold, self._used = not answer.cached and at - self._used > lifetime, at
-        self._lives_an_hour |= bool(answer.written_hour)
-        cost_before, compactions = self._client.cost, self._client.compactions
+        lifetime = max(profile.lifetime, HOUR) if own.lives_an_hour else profile.lifetime
+        cold, own.used = not answer.cached and at - own.used > lifetime, at
+        own.lives_an_hour |= bool(answer.written_hour)
+        cost_before, compactions = own.client.cost, own.client.compactions
         if step.request.purpose != HIDDEN_ROUND:
-            self._client.send(ClientRequest(size, shared, cold), self._as_unmanaged(step.model, answer))
-            self._before = size
+            own.client.send(ClientRequest(size, shared, cold), self._as_unmanaged(step.model, answer))
+            own.before, own.model = size, step.model
         rate = self._rate_of(step.model)
-        whole = paid if self._is_same else self._client.cost - cost_before
-        more = 0 if self._is_same else self._client.compactions - compactions
+        whole = paid if self._is_same else own.client.cost - cost_before
+        more = 0 if self._is_same else own.client.compactions - compactions
         return Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
+
+    def _conversation_of(self, step: LoggedRequest) -> "_Conversation":
+        """The conversation that a request goes on: that of the request it is recorded against, else the one that went
+        on last, of those that are not longer than it; a new one where there is none."""
+        tokens = step.request.tokens_whole / (step.request.scale or 1.0)
+        longest = tokens / _SHRUNK
+        going_on = [each for each in self._conversations if each.tokens <= longest]
+        found = next((each for each in going_on if step.request.base in each.seqs), None)
+        found = found or next(reversed(going_on), None) or _Conversation()
+        if found in self._conversations:
+            self._conversations.remove(found)
+        self._conversations = [*self._conversations, found][-_CONVERSATIONS:]
+        found.tokens = tokens
+        found.seqs.add(step.seq)
+        return found
 
     def _profile(self, model: str) -> Profile:
         """The profile of a model, with a window that holds what was billed."""
@@ -264,6 +282,27 @@ class _BranchCosts:
                 self._unmanaged.clear()
             known = self._unmanaged[key] = profile.replace(write=key[1], minimum=0)
         return known
+
+
+class _Conversation:
+    """What a client says to a model and goes on with.
+
+    A branch has several of them where sub-agents have no name of their own. One that its client has compacted, or gone
+    back in, is a new one: what its cache serves of that, it would have served with `mode: off` too.
+    """
+
+    def __init__(self) -> None:
+        self.client, self.history = UnmanagedClient(), _History()
+        self.before, self.used = 0, 0.0
+        """The size of its last request with `mode: off`, and when that was sent."""
+        self.model: str | None = None
+        """The model of its last request; another one finds nothing of it in the cache."""
+        self.tokens = 0.0
+        """The estimated tokens of its last request."""
+        self.lives_an_hour = False
+        """Whether entries of the cache were wanted to live for an hour."""
+        self.seqs: set[int] = set()
+        """The numbers of its requests."""
 
 
 class _Counted(NamedTuple):

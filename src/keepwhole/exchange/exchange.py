@@ -206,6 +206,10 @@ class Exchange:
         """What the request will be billed. Finding out takes a while, so ask after it is sent."""
         return self._rounds_sent[-1].expected
 
+    def expected_of(self, number: int) -> Expected | None:
+        """The same of one round."""
+        return self._rounds_sent[number].expected
+
     @property
     def dialect(self) -> Dialect:
         """The client's dialect."""
@@ -589,12 +593,11 @@ class Exchange:
         if usage is None:
             return timed
         cached = usage.cached if usage.says_cached else None
-        answered_by = usage.model if usage.model != self.model else ""
         return timed._replace(
             input=usage.input,
             cached=cached,
             written=usage.written,
             output=usage.output,
-            answered_by=answered_by or None,
+            answered_by=(usage.model if usage.model != self.model else "") or None,
             written_hour=usage.written_hour or None,
         )

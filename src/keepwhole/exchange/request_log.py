@@ -88,10 +88,15 @@ class LoggedRequest(NamedTuple):
     response: Response | None
 
     @property
+    def answered_by(self) -> str | None:
+        """The model that the provider says it used, where the request names another."""
+        return self.response.answered_by if self.response is not None else None
+
+    @property
     def model(self) -> str:
         """The model whose prices count: the one that the provider says it used, where the request's name is no
         model's."""
-        answered_by = self.response.answered_by if self.response is not None else None
+        answered_by = self.answered_by
         return answered_by if answered_by and not is_listed(self.request.model) else self.request.model
 
     @property

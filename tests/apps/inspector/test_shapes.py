@@ -187,7 +187,7 @@ def test_results_are_counted_without_keepwholes_own_notes() -> None:
     ):
         totals.add_result(one)
     assert (totals.results, totals.failed, totals.flagged) == (5, 2, 5)
-    assert totals.kept == (5, 3, 1)
+    assert totals.kept == (5, 3, 1, 0)
     assert totals.whole == sum(totals.tool_tokens.values())
     assert set(totals.tool_tokens) == {"read", "grep"}
     first = kept(4_000, tool="read")

@@ -25,7 +25,7 @@ class Book:
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.name = opened(self.store)
-        self.timeline = Timeline(self.store, self.name)
+        self.timeline = Timeline(self.store, self.name, "/nowhere/results")
 
     def write(self, *drafts: Draft) -> Timeline:
         self.store.append(self.name, drafts)

@@ -12,9 +12,9 @@ from keepwhole.apps.argument_words import telling_argument
 from keepwhole.apps.cli import export_page, screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action, add_count, refuse_together
 from keepwhole.apps.cli.session_list import describe_session
-from keepwhole.apps.kept_words import count_kept
+from keepwhole.apps.kept_words import count_kept, recall_folder
 from keepwhole.apps.redaction import has_key_shape
-from keepwhole.canonical.entry import OWN_TOOLS, Result
+from keepwhole.canonical.entry import Result
 from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.record.arrival import CLIENT_CUT
@@ -137,7 +137,7 @@ def show_session(args: argparse.Namespace) -> int:
     entries = screen.plural(info.entries, "entry", "entries")
     screen.say(f"{screen.bold(info.name)}  {_state(info)}, {entries}, {size_text(info.stored)}")
     screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}")
-    screen.say(f"kept {count_kept(one for one in results if not one.tool.startswith(OWN_TOOLS)).words}")
+    screen.say(f"kept {count_kept(results, recall_folder(context.settings.home)).words}")
     screen.say(f"fork of {screen.line(origin)}\n" if origin else "")
     rows = [
         (

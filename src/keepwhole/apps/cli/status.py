@@ -9,7 +9,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, session_tools
-from keepwhole.apps.kept_words import KeptCounts, count_kept, shown_tokens, tokens_as_sent
+from keepwhole.apps.kept_words import KeptCounts, count_kept, recall_folder, shown_tokens, tokens_as_sent
 from keepwhole.apps.stated_cost import ASSUMPTION, StatedCost, state_cost
 from keepwhole.apps.window_contents import WindowUse
 from keepwhole.canonical.entry import OWN_TOOLS, Result
@@ -114,9 +114,9 @@ def _window_use(
         profile, used = profile_for(model, context.settings.models), sum(item.tokens for item in items)
         return WindowUse(used, results.whole, "results", model or "", profile, items)
     used, whole = map(round, request_figures.sizes(current))
-    name = model or current.request.model
+    name, answered_by = (model, None) if model else (current.request.model, current.answered_by)
     counted = "estimate" if request_figures.billed(current) is None else "bill"
-    profile = profile_for(name, context.settings.models)
+    profile = profile_for(name, context.settings.models, answered_by)
     return WindowUse(used, whole, counted, name, profile, _items(log, current, results.shown))
 
 
@@ -144,7 +144,7 @@ def _read_results(context: CommandContext, session: str) -> _Results:
         elif row.trace_id in found:
             found[row.trace_id] = found[row.trace_id][0], shown_tokens(decision_of(row))
     results = list(found.values())
-    return _Results(results, whole, count_kept(one for one, _ in results))
+    return _Results(results, whole, count_kept((one for one, _ in results), recall_folder(context.settings.home)))
 
 
 def _as_dict(found: _Status) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from keepwhole.apps.inspector.timeline import Timeline, TimelineResult
+from keepwhole.apps.kept_words import recall_folder
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, NotFound
@@ -81,12 +82,15 @@ class Record:
         if timeline is None:
             self.info(name)
             with self._lock:
-                timeline = _cache(self._timelines, name, Timeline(self.store, name), _TIMELINES)
+                timeline = _cache(self._timelines, name, self._begin(name), _TIMELINES)
             seconds = None if seconds is None else min(seconds, _AT_FIRST)
         timeline.catch_up(seconds, until)
         if not timeline.seq:
             self.info(name)
         return timeline
+
+    def _begin(self, name: str) -> Timeline:
+        return Timeline(self.store, name, recall_folder(self.settings.home))
 
     def find_result(self, name: str, any_id: str) -> TimelineResult:
         """One result of a session."""

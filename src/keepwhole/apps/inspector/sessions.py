@@ -115,6 +115,7 @@ class Sessions:
         with timeline.lock:
             newest = timeline.totals.current
             model = newest.request.model if newest is not None and newest.request is not None else ""
+            indicator = self._indicator(timeline, newest)
             return {
                 **_session_fields(info),
                 "title": title,
@@ -123,8 +124,10 @@ class Sessions:
                 "limits": _limits(timeline),
                 "seq": timeline.seq,
                 "model": showable(model),
-                "window": profile_for(model, self._record.settings.models).window,
-                "indicator": self._indicator(timeline, newest),
+                "window": profile_for("", self._record.settings.models).window
+                if indicator is None
+                else indicator["window"],
+                "indicator": indicator,
                 "course": self._once(self._course, timeline),
                 "steps": len(timeline.steps),
                 "reading": timeline.share_read if timeline.share_read < 1 else None,
@@ -138,8 +141,13 @@ class Sessions:
         """What the request of a step has cost; None where nobody was billed for it."""
         if step.request is None:
             return None
-        cost = self._costs_of(timeline).of(SentStep(step.seq, step.request, step.response))
-        return None if cost is None else _step_cost(cost)
+        costs = self._costs_of(timeline)
+        cost, total = costs.of(SentStep(step.seq, step.request, step.response)), costs.total
+        if cost is None or total is None:
+            return None
+        if total.dollars is None:  # then all are stated in the unit of their sum
+            cost = cost._replace(dollars=None, dollars_whole=None)
+        return _step_cost(cost)
 
     def _costs_of(self, timeline: Timeline) -> request_figures.RunningCosts:
         """The costs of a session's requests up to now."""
@@ -234,10 +242,11 @@ class Sessions:
     def _indicator(self, timeline: Timeline, step: TimelineStep | None) -> dict[str, Any] | None:
         settings = self._record.settings
         if step is not None and step.request is not None:
-            used, whole = map(round, request_figures.sizes(SentStep(step.seq, step.request, step.response)))
+            sent = SentStep(step.seq, step.request, step.response)
+            used, whole = map(round, request_figures.sizes(sent))
             billed = step.response is not None and step.response.input is not None
             model, items = step.request.model, self._items_of(timeline, step.request.trace_id)
-            profile = profile_for(model, settings.models)
+            profile = profile_for(model, settings.models, sent.answered_by)
             use = WindowUse(used, whole, "bill" if billed else "estimate", model, profile, items)
         elif timeline.totals.results:
             use = self._once(self._use_by_results, timeline)

@@ -114,8 +114,9 @@ class TimelineStep:
 class Timeline:
     """The steps of one session. Safe from threads; a reader calls `catch_up` first and holds `lock`."""
 
-    def __init__(self, store: Store, session: str) -> None:
-        self.session = session
+    def __init__(self, store: Store, session: str, folder: str) -> None:
+        """Clients read results back from `folder`."""
+        self.session, self._folder = session, folder
         self.lock = threading.RLock()
         self.generation = 0
         """How often the session was purged since the timeline was made."""
@@ -137,7 +138,7 @@ class Timeline:
         self._requests: dict[int, Request] = {}
         self._changed: dict[TimelineStep, None] = {}
         """The steps, the one that changed last at the end."""
-        self.totals = SessionTotals()
+        self.totals = SessionTotals(self._folder)
         self._rounds = 0
         self.fork_of: str | None = None
         """The session that this one goes on from."""

@@ -7,12 +7,11 @@ Must not know: how entries become steps (`timeline`), what a request costs (`req
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from keepwhole.apps.kept_words import KeptCounts, shown_tokens
+from keepwhole.apps import kept_words
+from keepwhole.apps.kept_words import KeptCounts, count_one, shown_tokens
 from keepwhole.apps.request_figures import bill_scale, sizes_of
 from keepwhole.canonical.entry import HIDDEN_ROUND, OWN_TOOLS, Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
-from keepwhole.metrics import MARKER
-from keepwhole.record.arrival import CLIENT_CUT
 
 if TYPE_CHECKING:
     from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
@@ -29,7 +28,8 @@ def is_of_tool(kept: "TimelineResult") -> bool:
 class SessionTotals:
     """The counts of one session so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "") -> None:
+        """Clients read results back from `folder`."""
         self.results = self.whole = 0
         """Results of tools, and their estimated tokens as they are kept; without Keepwhole's own notes."""
         self.tool_tokens: Counter[str] = Counter()
@@ -43,13 +43,14 @@ class SessionTotals:
         """Requests in `mode: shadow`, the tokens that they had, and those that they would have had."""
         self.limits: Response | None = None
         """The newest answer that told the rate limits."""
-        self._cut = self._marked = 0
+        self._folder = folder
+        self._kept: Counter[KeptCounts] = Counter()
         self._turns: dict[str, _Turns] = {}
 
     @property
     def kept(self) -> KeptCounts:
         """How many results are on record, and how many of them the client had cut."""
-        return KeptCounts(self.results, self._cut, self._marked)
+        return kept_words.sum_of(self._kept)
 
     @property
     def errors(self) -> int:
@@ -73,9 +74,7 @@ class SessionTotals:
         self.results += 1
         self.whole += tokens
         self.tool_tokens[showable(own.tool)] += tokens
-        if own.flags:
-            self._cut += CLIENT_CUT in own.flags
-            self._marked += MARKER in own.flags and CLIENT_CUT not in own.flags
+        self._kept[count_one(own, self._folder)] += 1
 
     def change_view(self, kept: "TimelineResult", decision: Decision) -> None:
         """Count that a result is shown otherwise; to be told before the decision is among those of the result."""

@@ -59,13 +59,15 @@ class ProxiedRequest:
         """What went wrong, in a few words without content."""
         self.usage: Usage | None = None
         """Usage of the last round."""
+        self.billed = self.cached = self.foreseen = 0
+        """Tokens of the input that were billed in all rounds, those of them that the cache served, and those that it
+        should have served."""
         self.last_answer: tuple[bytes, bool] | None = None
         """The last round's answer without credentials, and whether it is a stream."""
         self.predicted: int | None = None
         """Tokens of the last round that the cache should have served."""
-        self.first = 0.0
-        """Seconds until the provider's first byte."""
-        self.seconds = 0.0
+        self.first = self.seconds = 0.0
+        """Seconds until the provider's first byte, and in all."""
         self.arrived = time.time_ns()
         """When the request arrived, by the clock of the machine."""
         self._started = self._begun = self._sent = self._headed = time.monotonic()
@@ -150,8 +152,11 @@ class ProxiedRequest:
             recorded = self.hide(exchange.as_events(data), answer.is_stream)
             exchange.record(answer.number, answer.status, recorded, outcome, usage, answer.took, answer.limits)
             self.outcome, self.usage, self.last_answer = outcome, usage, (recorded, answer.is_stream)
-            expected = exchange.expected
+            expected = exchange.expected_of(answer.number)
             self.predicted = expected.cached if expected is not None else None
+            if usage is not None:
+                self.billed, self.cached = self.billed + usage.input, self.cached + usage.cached
+                self.foreseen += self.predicted or 0
         if self._newest is not None and all(answer.number != self._newest for answer in self._answers):
             exchange.record_unanswered(self._newest)
 

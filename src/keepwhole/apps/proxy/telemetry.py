@@ -84,10 +84,9 @@ class Counters:
             self._add("decisions_total", account.new_decisions)
             self._add("unstored_total", account.unstored)
             self._add("recall_rounds_total", exchange.count)
-        if proxied.usage is not None:
-            self._add("input_tokens_total", proxied.usage.input)
-            self._add("cached_tokens_total", proxied.usage.cached)
-            self._add("foreseen_cached_tokens_total", proxied.predicted or 0)
+        self._add("input_tokens_total", proxied.billed)
+        self._add("cached_tokens_total", proxied.cached)
+        self._add("foreseen_cached_tokens_total", proxied.foreseen)
 
     def text(self) -> str:
         """All counters in the text format of Prometheus."""

@@ -5,7 +5,6 @@ Must not know: how costs are computed (`request_figures`).
 """
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -13,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.apps import request_figures as figures
-from keepwhole.apps.kept_words import KeptCounts, count_kept
+from keepwhole.apps.kept_words import KeptCounts, count_kept, recall_folder
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import ProfileOf
 from keepwhole.apps.stated_cost import state_cost
@@ -23,21 +22,13 @@ from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.events import UNTRIED
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
-from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
 from keepwhole.wire.rate_limits import parse_limits
 
-_OWN = "keepwhole_"
-"""The prefix of the tools under which Keepwhole records entries of its own."""
 _UNRECORDED = "not on record"
 """The subject of the warning that a request could not be stored."""
 _WIDTH = 9
-
-
-def results_in(home: str) -> str:
-    """The folder of a record from which clients read results back."""
-    return os.path.join(home, "results")
 
 
 class WarningCounter(logging.Handler):
@@ -68,7 +59,6 @@ class Tally(NamedTuple):
     others: int = 0
     """Requests that ask no model, or in no API that Keepwhole knows."""
     kept: KeptCounts = KeptCounts()
-    recalls: int = 0
     trouble: Mapping[str, int] = MappingProxyType({})
     """What went wrong, and how often."""
     mode: str = "on"
@@ -110,14 +100,11 @@ class Meter:
     def tally(self, store: Store, settings: Settings) -> Tally:
         """Read the requests and results of the run from the record."""
         steps: dict[str, list[LoggedRequest]] = {}
-        kept, recalls, unstored = KeptCounts(), 0, 0
-        folder = results_in(settings.home)
+        kept, unstored = KeptCounts(), 0
         for name, count in self._by_session.items():
             steps[name] = self._read_steps(Session(name, store=store, settings=settings))
             unstored += max(0, count - len(_asked(steps[name])))
-            results = [one for one in self._read_results(store, name) if not one.tool.startswith(_OWN)]
-            kept = kept.plus(count_kept(one for one in results if not is_recall(one.tool)))
-            recalls += sum(is_recall(one.tool) or folder in (one.arguments or "") for one in results)
+            kept = kept.plus(count_kept(self._read_results(store, name), recall_folder(settings.home)))
         if self._shown_whole:
             self._trouble["result not kept and so shown in full"] = self._shown_whole
         return Tally(
@@ -127,7 +114,6 @@ class Meter:
             unstored=unstored,
             others=self._others,
             kept=kept,
-            recalls=recalls,
             trouble=self._trouble,
             mode=settings.mode,
             untried=self._untried,
@@ -236,8 +222,7 @@ def _tokens_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
 
 def _results_row(tally: Tally) -> Iterator[tuple[str, str]]:
     if tally.kept.kept:
-        back = f", read back {_times(tally.recalls)}" if tally.recalls else ", nothing was read back"
-        yield "kept", f"{tally.kept.words}{back}"
+        yield "kept", tally.kept.words + ("" if tally.kept.recalls else ", nothing was read back")
 
 
 def _cache_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:

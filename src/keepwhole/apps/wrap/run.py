@@ -15,13 +15,14 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from keepwhole import config, trust
+from keepwhole.apps.kept_words import recall_folder
 from keepwhole.apps.listener import Address
 from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.child import Child, InheritedState, leave_signals_to_the_child
 from keepwhole.apps.wrap.clients import other_upstreams, unusual_addresses
 from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch, prepared
-from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
+from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt
 from keepwhole.config import Settings
 from keepwhole.errors import StoreError, UsageError
 from keepwhole.logs.client_originals import ClientFolders
@@ -50,7 +51,7 @@ def run(
 ) -> RunEnd:
     """Run a command as this kind of client, and wait until it has ended; `say` is called with where requests go."""
     inherited = InheritedState.now()
-    command = ClientCommand(argv, dict(os.environ), results_in(settings.home))
+    command = ClientCommand(argv, dict(os.environ), recall_folder(settings.home))
     _refuse_unapproved(client, command)
     launch = client.launch(command)
     settings = settings_for(client, settings, launch)
