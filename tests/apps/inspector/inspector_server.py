@@ -74,5 +74,5 @@ def served(services: InspectorServices) -> Generator[Served]:
         yield made[0]
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)  # a worker may be reading a long session still
         loop.close()

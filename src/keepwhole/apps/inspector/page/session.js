@@ -189,7 +189,8 @@ const Session = ({ route, session, summary }) => {
   const [chosen, setChosen] = useState(Math.min(route.step ?? summary.tour?.[0]?.index ?? total - 1, total - 1));
   const seen = useRef(total);
   const remember = useAddress();
-  const reading = Boolean(summary.reading) || total < summary.steps; // these are counted next
+  const reading = Boolean(summary.reading);
+  const behind = total < summary.steps; // they are counted next
   const wanted = useRef(null); // a step that is not read yet
   const choose = (index, where) => {
     wanted.current = null;
@@ -201,7 +202,7 @@ const Session = ({ route, session, summary }) => {
   const step = steps.known.get(chosen);
   const there = Boolean(step);
   useEffect(() => { if (there) { session.looked.step = chosen; session.looked.tell(chosen); } }, [chosen, there, total]);
-  useEffect(() => { if (wanted.current !== null && (wanted.current < total || !reading)) choose(wanted.current, "middle"); }, [total, reading]);
+  useEffect(() => { if (wanted.current !== null && (wanted.current < total || !(reading || behind))) choose(wanted.current, "middle"); }, [total, reading]);
   useEffect(() => { if (chosen >= total) choose(total - 1); seen.current = Math.min(seen.current, total); }, [total]);
   // The rows come first; what a step is drawn with can wait for them.
   // After the rows are there to be seen: what is first on the screen is first on the wire.
@@ -220,6 +221,7 @@ const Session = ({ route, session, summary }) => {
   const unread = useRef(reading);
   useLayoutEffect(() => {
     if (reading) { unread.current = true; return; }
+    if (behind) return;
     const old = unread.current; // what was read just now is not new
     unread.current = false;
     if (wanted.current !== null) seen.current = total; // it goes there next
