@@ -587,15 +587,12 @@ class Exchange:
         )
 
     def _answer_facts(self, usage: Usage | None, took: RoundTimes, limits: str | None) -> AnswerFacts:
-        timed = AnswerFacts(
-            first_ms=took.first, total_ms=took.total, queue_ms=took.queue, own_ms=took.own, limits=limits
-        )
+        timed = AnswerFacts(None, None, None, None, took.first, took.total, took.queue, took.own, limits)
         if usage is None:
             return timed
-        cached = usage.cached if usage.says_cached else None
         return timed._replace(
             input=usage.input,
-            cached=cached,
+            cached=usage.cached if usage.says_cached else None,
             written=usage.written,
             output=usage.output,
             answered_by=(usage.model if usage.model != self.model else "") or None,
