@@ -16,6 +16,7 @@ import time
 from array import array
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
@@ -256,15 +257,14 @@ def _opening(setup: Setup, results: int) -> list[Row]:
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None or find_spec("playwright") is None:
         return [Row(what, "–", "needs Chromium and Playwright (`make browser-ready`)")]
-    from playwright.sync_api import sync_playwright
-
+    driver: Any = import_module("playwright.sync_api")
     home = setup.path("opening")
     say(f"inspector: writing {results:,} results")
     store = SqliteStore(home)
     write_results(store, "long", results, per_request=25)
     store.close()
     took: list[tuple[float, float, float]] = []
-    with sync_playwright() as play:
+    with driver.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
         for number in range(setup.rounds + 1):
             say(f"inspector: opening, round {number} of {setup.rounds}")

@@ -255,6 +255,20 @@ def test_a_result_that_reads_like_a_mark_is_kept_where_a_server_numbers_its_call
     assert [Session("s", store=store).recall(one.trace_id) for one in kept] == [text_of("call_0"), text]
 
 
+@pytest.mark.parametrize(
+    "left", [{}, {"command": "[cleared]"}, {"command": "make [truncated]"}, {"command": None}], ids=str
+)
+@every_dialect
+def test_a_mark_is_no_second_result_where_the_client_cleared_the_arguments_too(dialect: str, left: Json) -> None:
+    store = MemoryStore()
+    Session("s", store=store).view(conversation(dialect, ("c1",), ("c2",)))
+    messages = [user_message("go", dialect), *call_messages(dialect, [("c1", "bash", left)])]
+    messages += result_messages(dialect, [("c1", MARKS[0])])
+    session = Session("s", store=store)
+    assert session.view(messages) == messages
+    assert results_on_record(session) == ["c1", "c2"]
+
+
 @every_loss
 @every_dialect
 def test_shadow_sends_what_came_and_stores_no_second_result(dialect: str, loss: Any) -> None:

@@ -1,12 +1,14 @@
 """`KnownResult`: a result on record with the decision that holds for it, and `Origin`: which entries make a text."""
 
 import json
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from keepwhole.canonical.body import digest_of_bytes
 from keepwhole.canonical.entry import Decision, Entry, Result
+from keepwhole.canonical.guard import is_cleared, truncation_mark
 from keepwhole.canonical.media import Media
 from keepwhole.canonical.message import Call
+from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import Damaged
 from keepwhole.models.media_tokens import media_tokens
 from keepwhole.store.protocol import Body, Row, Store, entry_of
@@ -62,9 +64,10 @@ class KnownResult:
         return digest.hex() in self.views
 
     def is_of(self, call: Call) -> bool:
-        """Whether it is a result of this call: of the same tool with the same arguments, as far as these are known."""
+        """Whether it is a result of this call: of the same tool with the same arguments, or with what a client has left
+        of them, as far as they are known."""
         arguments = _parsed(self.result.arguments)
-        return self.result.tool == call.tool and (not arguments or arguments == _parsed(call.arguments))
+        return self.result.tool == call.tool and (not arguments or _is_left_of(arguments, _parsed(call.arguments)))
 
     def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
         """Take over a decision; decisions come in the order of their numbers."""
@@ -112,6 +115,16 @@ def _parsed(arguments: str | None) -> object:
         return json.loads(arguments or "null")
     except (ValueError, RecursionError):
         return arguments
+
+
+def _is_left_of(before: object, now: object) -> bool:
+    """Whether a value is the same as before, or is what is left of it where a client cleared or cut it."""
+    if now == before or not now:
+        return True
+    if isinstance(now, dict) and isinstance(before, dict):
+        fields, earlier = cast("dict[str, object]", now), cast("dict[str, object]", before)
+        return all(key in earlier and _is_left_of(earlier[key], value) for key, value in fields.items())
+    return isinstance(now, str) and (is_cleared(now) or truncation_mark(encode(now)[0]) is not None)
 
 
 def read_decision(store: Store, row: Row) -> tuple[Decision, Cut]:
