@@ -37,7 +37,7 @@ MATCHED = frozenset(
         *("keepwhole.standalone.contexts.context.OURS", "keepwhole.policies.failures._BEGINS"),
         *("keepwhole.apps.proxy.credentials._SECRET_SEGMENT", "keepwhole.apps.proxy.credentials._JWT"),
         *("keepwhole.recall.enclosing_element._YAML", "keepwhole.recall.enclosing_element._CLOSES"),
-        "keepwhole.wire.gemini.call_ids._MADE",
+        *("keepwhole.wire.gemini.call_ids._MADE", "keepwhole.canonical.base64_text._URL_HEAD"),
         *(f"{_T}.broken_json.{name}" for name in ("_INSIDE", "_BEHIND")),
     )
 )
@@ -48,7 +48,7 @@ SHORT: Mapping[str, int] = {
     **{f"{_T}.element._MATCH": 160, f"{_T}.log._FAILED_EXIT": 240, f"{_T}.log._NONE_AFTER": 241},
     **{"keepwhole.policies.failures._BEGINS": 240, "keepwhole.policies.failures._TALLY": 240},
     **{"keepwhole.policies.kinds._BETWEEN": 400, "keepwhole.policies.references._VALUE": 19},
-    "keepwhole.recall.json_path._STEP": 300,
+    **{"keepwhole.recall.json_path._STEP": 300, "keepwhole.canonical.base64_text._URL_HEAD": 2_000},
 }
 """Patterns that are given short text only, mostly the beginning of a line: no more than so many characters."""
 

@@ -65,9 +65,12 @@ def _add_action_with_id(
 
 
 def _session_of(args: argparse.Namespace, context: CommandContext) -> SessionInfo:
-    if args.id and args.session:
+    if not args.id:
+        return context.current_session()
+    found = context.find_session(args.id)
+    if args.session and context.find_session(args.session).name != found.name:
         raise UsageError("A name and `--session` contradict each other. Leave one of them out.")
-    return context.find_session(args.id) if args.id else context.current_session()
+    return found
 
 
 def list_sessions(args: argparse.Namespace) -> int:

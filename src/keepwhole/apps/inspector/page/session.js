@@ -232,7 +232,7 @@ const Session = ({ route, session, summary }) => {
   useEffect(() => {
     const watch = () => { following.current = atEnd(box.current); if (following.current && seen.current !== total) { seen.current = total; steps.draw(); } };
     box.current.addEventListener("scroll", watch, { passive: true });
-    if (!reading) watch();
+    if (!(reading || behind)) watch();
     const one = box.current;
     return () => one.removeEventListener("scroll", watch);
   }, [total, reading]);
