@@ -1,7 +1,11 @@
 """Requests that come at once are begun in turns, with time in between for those that are begun already."""
 
 import asyncio
+from pathlib import Path
 
+from keepwhole import MemoryStore, config
+from keepwhole.apps.listener import Address
+from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.turns import Turns
 
 
@@ -70,3 +74,19 @@ def test_a_request_that_is_gone_takes_no_turn() -> None:
         assert turns.is_idle
 
     asyncio.run(main())
+
+
+def test_what_ends_after_everything_is_recorded_is_recorded_at_once(tmp_path: Path) -> None:
+    """A request that is broken off while the proxy goes may end when nobody waits for it any more."""
+    happened: list[str] = []
+
+    async def main() -> None:
+        settings = config.load(home=str(tmp_path), environ={})
+        options = ProxyOptions(Address(host="127.0.0.1", port=0), None, ())
+        async with start_proxy(settings, MemoryStore(), options) as (proxy, _):
+            pass
+        for number in (1, 2):
+            proxy._run_later(lambda number=number: happened.append(f"answer {number}"), "session")
+
+    asyncio.run(main())
+    assert happened == ["answer 1", "answer 2"]

@@ -79,6 +79,8 @@ class Proxy:
         self._recording = ThreadPoolExecutor(_RECORDING, "recording")
         """Threads of their own, so that no request has to wait until other answers are recorded."""
         self._pending: set[asyncio.Future[Any]] = set()
+        self._is_drained = False
+        """Whether nobody waits for actions any more."""
         self._latest: dict[str, asyncio.Future[Any]] = {}
         """The last action of each queue that still runs."""
 
@@ -114,9 +116,10 @@ class Proxy:
                 self._run_later(partial(self._finish, proxied, asyncio.get_running_loop()), _queue_of(proxied))
 
     async def drain(self) -> None:
-        """Wait until all answers are recorded."""
+        """Wait until all answers are recorded; one that ends later is recorded at once."""
         while self._pending:
             await asyncio.gather(*self._pending, return_exceptions=True)
+        self._is_drained = True
 
     def _metrics(self) -> web.Response:
         text = self.counters.text() + self.setup.router.metrics.prometheus()
@@ -215,6 +218,9 @@ class Proxy:
 
     def _run_later(self, act: Callable[[], None], queue: str | None = None) -> None:
         """Run an action on a worker thread; only `drain` waits for it. Actions of one `queue` run one after another."""
+        if self._is_drained:
+            act()
+            return
         before = self._latest.get(queue) if queue is not None else None
         future = asyncio.get_running_loop().create_task(self._run_after(before, act))
         self._pending.add(future)
