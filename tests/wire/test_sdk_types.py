@@ -2,12 +2,11 @@
 
 import copy
 import json
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import pytest
-from anthropic.types import MessageParam
-from openai.types.chat import ChatCompletionMessageParam
-from openai.types.responses import ResponseInputItemParam
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from keepwhole.wire import dialects as wire
@@ -17,11 +16,23 @@ from keepwhole.wire.request_body import read_request
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
 
 DIALECTS = [
-    pytest.param("messages", CHAT, TypeAdapter(ChatCompletionMessageParam), id="chat"),
-    pytest.param("input", RESPONSES, TypeAdapter(ResponseInputItemParam), id="responses"),
-    pytest.param("messages", ANTHROPIC, TypeAdapter(MessageParam), id="anthropic"),
+    pytest.param("messages", CHAT, "openai.types.chat.ChatCompletionMessageParam", id="chat"),
+    pytest.param("input", RESPONSES, "openai.types.responses.ResponseInputItemParam", id="responses"),
+    pytest.param("messages", ANTHROPIC, "anthropic.types.MessageParam", id="anthropic"),
 ]
-dialects = pytest.mark.parametrize(("key", "messages", "adapter"), DIALECTS)
+dialects = pytest.mark.parametrize(("key", "messages", "adapter"), DIALECTS, indirect=["adapter"])
+
+
+@pytest.fixture
+def adapter(request: pytest.FixtureRequest) -> TypeAdapter[Any]:
+    """The SDK's type of that name."""
+    return _adapter(request.param)
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    module, _, kind = name.rpartition(".")
+    return TypeAdapter(getattr(import_module(module), kind))
 
 
 def accepted(adapter: TypeAdapter[Any], message: Any) -> Any:
@@ -58,7 +69,7 @@ def test_the_conversations_here_are_what_the_sdk_sends(
 
 def test_the_types_refuse_what_is_wrong() -> None:
     for case in DIALECTS:
-        adapter: Any = case.values[2]
+        adapter = _adapter(str(case.values[2]))
         with pytest.raises(ValidationError):
             accepted(adapter, {"role": "nobody", "content": 5})
 
@@ -91,7 +102,7 @@ def test_result_blocks_are_accepted_and_read_back() -> None:
     item = wire.OPENAI_RESPONSES.result_block("c", "x")
     message = {"role": "user", "content": [wire.ANTHROPIC.result_block("c", "x", is_error=True)]}
     for case, spelled in zip(DIALECTS, (chat, item, message), strict=True):
-        adapter: Any = case.values[2]
+        adapter = _adapter(str(case.values[2]))
         assert accepted(adapter, spelled) == spelled
         (returned,) = decode_message(spelled).returned
         assert (returned.call_id, returned.text) == ("c", "x")

@@ -7,7 +7,6 @@ is asked at the same time, since a machine that is busy with something else make
 
 import http.client
 import json
-import os
 import tempfile
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.apps.proxy.proxy_server import Process, ask, proxy, request
+from tests.memory_folder import memory_folder
 from tests.promises.adversarial import shapes
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Text
@@ -88,7 +88,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     """The records are in memory where that is possible: `/healthz` waits for a commit, however slow the disk is."""
-    memory = next(filter(os.path.isdir, ["/dev/shm"]), None)
+    memory = memory_folder()
     with (
         tempfile.TemporaryDirectory(dir=memory) as first,
         tempfile.TemporaryDirectory(dir=memory) as second,
