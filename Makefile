@@ -33,7 +33,7 @@ demo: .venv/run  ## see what it does, in under ten seconds
 replay: .venv/run  ## what policies would have done to made-up sessions
 	@$(BIN)/keepwhole replay --sample
 
-# Twice as many processes as there are cores: a third of the time tests wait, for disks and servers.
+# Twice as many processes as there are cores: part of the time tests wait, for servers and other processes.
 test: .venv/dev  ## the default test run
 	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not torture"
 

@@ -14,8 +14,9 @@ _ROOM = 2 << 30
 
 @cache
 def memory_folder() -> str | None:
-    """A folder in memory; None where there is none, or too little room in it."""
+    """A folder in memory; None where there is none, too little room in it, or programs in it may not be run."""
     if not os.access(_PLACE, os.W_OK):
         return None
     found = os.statvfs(_PLACE)
-    return _PLACE if found.f_bavail * found.f_frsize >= _ROOM else None
+    is_of_use = found.f_bavail * found.f_frsize >= _ROOM and not found.f_flag & os.ST_NOEXEC
+    return _PLACE if is_of_use else None
