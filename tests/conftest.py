@@ -6,6 +6,7 @@ Every test runs with the defaults that users have. A test that needs another set
 import gc
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep the files of tests in memory, where there is room; what `make torture` writes may be larger."""
     if config.option.markexpr != "torture" and (memory := memory_folder()):
         os.environ.setdefault("TMPDIR", memory)
+        tempfile.tempdir = os.environ["TMPDIR"]  # found out already by what pytest has imported
 
 
 @pytest.hookimpl(wrapper=True)
