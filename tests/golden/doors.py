@@ -305,13 +305,8 @@ NEWER = ("width", "height", "pages", "media", "frame")
 """Fields that are newer than the recordings, and only say something of images and documents."""
 
 
-_AS_IT_IS = frozenset((str, int, float, bool, type(None)))
-
-
 def plain(value: Any) -> Any:
     """A value of the package as JSON can have it."""
-    if type(value) in _AS_IT_IS:
-        return value
     if isinstance(value, KeepwholeError):
         return [type(value).__name__, str(value), value.for_model]
     if hasattr(value, "as_dict"):
@@ -331,7 +326,7 @@ def plain(value: Any) -> Any:
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, set | frozenset):
         return sorted(plain(each) for each in value)
-    if isinstance(value, str | int | float | bool):
+    if value is None or isinstance(value, str | int | float | bool):
         return value
     return f"<{type(value).__name__}>"
 
