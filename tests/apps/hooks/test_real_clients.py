@@ -189,10 +189,10 @@ def test_claude_code_is_told_after_compaction_where_earlier_results_are(tmp_path
         claude(tmp_path, port, "/compact", "--resume", session, tools="Bash", **ENVIRON)
         claude(tmp_path, port, "go on", "--resume", session, tools="Bash", **ENVIRON)
     assert {"PreCompact", "SessionStart"} <= {call.split()[0] for call, _ in record(tmp_path)[session]}
-    told = re.findall(r"`([^`]* search [^`]*)`", json.dumps(log[-1]["messages"]))
+    told = re.findall(r"`([^`]* search [^`]*)` finds the words put after it", json.dumps(log[-1]["messages"]))
     environ = {**os.environ, **ENVIRON, "HOME": str(tmp_path)}
     environ.pop("KEEPWHOLE_HOME")
-    command = ["/bin/sh", "-c", told[-1].replace("WORDS", "needle-81423")]
+    command = ["/bin/sh", "-c", f"{told[-1]} needle-81423"]
     listed = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "needle-81423" in listed
 
