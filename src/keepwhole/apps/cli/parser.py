@@ -10,10 +10,9 @@ the message can name the command and suggest one of its own options.
 import argparse
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from keepwhole.settings_section import nearest
 from keepwhole.version import VERSION
@@ -46,8 +45,7 @@ _WORDS = {
 _OF_ARGUMENT = re.compile(r"^argument (.+?): ", re.S)
 
 
-@dataclass(frozen=True)
-class WholeNumber:
+class WholeNumber(NamedTuple):
     """The type of an option that is a whole number, for `add_argument`."""
 
     least: int

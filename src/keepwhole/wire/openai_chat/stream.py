@@ -5,8 +5,7 @@ Owns: leaving out calls of recall tools, numbering the others, holding back the 
 Must not know: who answers the calls.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepwhole.wire.content import Json, fields_of, parts_of, text_of
 from keepwhole.wire.dialect import AnswerStream, Names, Reply, end_reason
@@ -17,15 +16,14 @@ _CALLED = ("function", "custom")
 """The fields of a call with what is called."""
 
 
-@dataclass(slots=True)
-class _StreamedCall:
+class _StreamedCall(NamedTuple):
     """A call as far as it has come.
 
     Its deltas name it by an `index`. Some servers leave that out, or give calls that are made at once the same; then an
     id or a name of its own begins another call. Some repeat the id and the name in every delta.
     """
 
-    index: object
+    number: object
     """As the server counts it."""
     is_hidden: bool
     """Whether it is one of a recall tool."""
@@ -35,7 +33,7 @@ class _StreamedCall:
 
     def goes_on_with(self, delta: Json) -> bool:
         """Whether a delta is a piece of this call."""
-        if delta.get("index") not in (None, self.index):
+        if delta.get("index") not in (None, self.number):
             return False
         if not _name_in(delta) or not _name_in(self.spelled):
             return True
@@ -60,7 +58,7 @@ class _StreamedCall:
 
     def shown(self, delta: Json) -> Json:
         """A delta of it as the client counts calls."""
-        return {**delta, "index": self.index - self.moved} if isinstance(self.index, int) and self.moved else delta
+        return {**delta, "index": self.number - self.moved} if isinstance(self.number, int) and self.moved else delta
 
 
 def _name_in(call: Json) -> str:
@@ -166,7 +164,7 @@ class ChatStream(AnswerStream):
         call = next((one for one in reversed(calls) if one.goes_on_with(delta)), None)
         if call is None:
             index, is_hidden = delta.get("index"), calls_recall(delta, self._names)
-            moved = sum(one.is_hidden and one.index != index for one in calls)
+            moved = sum(one.is_hidden and one.number != index for one in calls)
             call = _StreamedCall(index, is_hidden, moved, {"id": delta.get("id"), "type": "function"})
             calls.append(call)
         call.add(delta)
