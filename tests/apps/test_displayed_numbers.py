@@ -18,8 +18,8 @@ from keepwhole import config
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.request_figures import profiles_with
 from keepwhole.apps.wrap.receipt import Meter, receipt
-from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate
 from tests.apps.cli.cli import Cli
 from tests.apps.proxy.proxy_server import PATHS, ask, proxy
@@ -192,7 +192,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
                 running.rest()
                 whole.append(off.bill(body))
     store = config.open_record(settings)
-    lines = receipt(meter.tally(store, settings), lambda name: profile_for(name, settings.models), "agent")
+    lines = receipt(meter.tally(store, settings), profiles_with(settings.models), "agent")
     store.close()
     return Recorded(dialect, cli, log, whole, "\n".join(lines))
 

@@ -19,6 +19,7 @@ from keepwhole import config
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.request_figures import profiles_with
 from keepwhole.apps.wrap.receipt import Meter, receipt
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.models.profiles import profile_for
@@ -218,7 +219,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             play(post, request.param)
             metrics = ask(running.port, "/metrics", method="GET").data.decode()
     store = config.open_record(settings)
-    lines = receipt(meter.tally(store, settings), lambda name: profile_for(name, settings.models), "agent")
+    lines = receipt(meter.tally(store, settings), profiles_with(settings.models), "agent")
     store.close()
     return Recorded(cli, log, len(asked), "\n".join(lines), metrics, without, CALLS)
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.request_figures import Cost, cost_of
+from keepwhole.apps.request_figures import Cost, cost_of, profiles_with
 from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import RequestLog
-from keepwhole.models.profiles import profile_for
 from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.request_body import read_request
 from tests.promises import priced_client
@@ -56,7 +55,7 @@ def run(
         on.step(number)
         for clock in clocks:
             clock.pass_by(rest if number == steps // 2 else 0)
-    cost = cost_of(RequestLog(on.session).all(), lambda model: profile_for(model, {MODEL: models}))
+    cost = cost_of(RequestLog(on.session).all(), profiles_with({MODEL: models}))
     assert cost is not None
     return off, on, cost
 
@@ -98,7 +97,7 @@ def test_a_run_that_begins_in_the_middle_of_a_conversation_saves_what_it_saves_i
     """A resumed session, or a fork: with `mode: off` its first request would have been cached as well."""
     off, on, _ = run(Weights(result=12_000), 24, 200_000, preset="lean")
     steps = RequestLog(on.session).all()[-4:]
-    cost = cost_of(steps, lambda model: profile_for(model, {MODEL: {**PRICES, "window": 200_000}}))
+    cost = cost_of(steps, profiles_with({MODEL: {**PRICES, "window": 200_000}}))
     assert cost is not None
     assert cost.paid == pytest.approx(sum(bill.cost for bill in on.till.bills[-4:]), rel=0.001)
     assert cost.whole == pytest.approx(sum(bill.cost for bill in off.till.bills[-4:]), rel=0.1)

@@ -18,6 +18,16 @@ def test_a_name_without_prices_is_refused_with_those_there_are() -> None:
         profile_named("nobody", {})
 
 
+def test_a_model_that_only_the_settings_know_has_their_prices() -> None:
+    models = {"our-model": {"window": 50_000, "read": 0.3}}
+    expected = profile_for("our-model-2", models)
+    assert (expected.window, expected.read) == (50_000, 0.3)
+    assert profile_named("our-model-2", models) == expected
+    assert recorded_profile(totals({"our-model-2": 9, "gpt-5": 5}, {}), models) == ("our-model-2", expected)
+    with pytest.raises(UsageError, match="Did you mean `our-model`"):
+        profile_named("our-modle", models)
+
+
 def totals(models: dict[str, int], sources: dict[str, int]) -> LogTotals:
     made = LogTotals()
     made.models.update(models)

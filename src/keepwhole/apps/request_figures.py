@@ -5,20 +5,23 @@ is made up.
 Must not know: where the requests come from, how figures are printed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
-from keepwhole.models.profiles import HOUR, Profile, input_price
+from keepwhole.models.profiles import HOUR, Profile, input_price, profile_for
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
 from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.record.bills import sent_at
 
-ProfileOf: TypeAlias = Callable[[str], Profile]
+ProfileOf: TypeAlias = Callable[[LoggedRequest], Profile]
+"""Finds the profile of the model that a request asks."""
+_Names: TypeAlias = tuple[str, str | None]
+"""The model that a request asks for, and the one that the provider says it used."""
 _MILLION = 1_000_000
 _PRICES = 16
 _SHRUNK = 0.9
@@ -52,6 +55,17 @@ class Cost(NamedTuple):
             self.compactions + other.compactions,
             self.by_plan or other.by_plan,
         )
+
+
+def profiles_with(overrides: Mapping[str, Mapping[str, object]]) -> ProfileOf:
+    """The one way in which any figure comes to the profile of a request: by the name that it asks for, and the one that
+    the provider says it used, with what the settings say of either under `models`."""
+
+    @lru_cache(maxsize=64)
+    def profile_of(model: str, answered_by: str | None) -> Profile:
+        return profile_for(model, overrides, answered_by)
+
+    return lambda step: profile_of(step.request.model, step.answered_by)
 
 
 def turns(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
@@ -175,8 +189,8 @@ class _BranchCosts:
         self._answered: list[tuple[LoggedRequest, Response]] = []
         self._known: dict[int, Response] = {}
         self._is_same, self._is_cached, self._largest = True, False, 0
-        self._profiles: dict[str, Profile] = {}
-        self._unmanaged: dict[tuple[str, float], Profile] = {}
+        self._profiles: dict[_Names, Profile] = {}
+        self._unmanaged: dict[tuple[_Names, float], Profile] = {}
         self._rate_of = lru_cache(_rate)
         self._restart()
 
@@ -229,7 +243,7 @@ class _BranchCosts:
 
     def _cost(self, step: LoggedRequest, answer: Response) -> Cost:
         billed = answer.input or 0
-        profile = self._profile(step.model)
+        profile = self._profile(step)
         paid = _paid(answer, profile)
         own = self._conversation_of(step)
         size = own.history.size_with(step.request, billed)
@@ -241,7 +255,7 @@ class _BranchCosts:
         own.lives_an_hour |= bool(answer.written_hour)
         cost_before, compactions = own.client.cost, own.client.compactions
         if step.request.purpose != HIDDEN_ROUND:
-            own.client.send(ClientRequest(size, shared, cold), self._as_unmanaged(step.model, answer))
+            own.client.send(ClientRequest(size, shared, cold), self._as_unmanaged(step, answer))
             own.before, own.model = size, step.model
         rate = self._rate_of(step.model)
         whole = paid if self._is_same else own.client.cost - cost_before
@@ -263,19 +277,20 @@ class _BranchCosts:
         found.seqs.add(step.seq)
         return found
 
-    def _profile(self, model: str) -> Profile:
-        """The profile of a model, with a window that holds what was billed."""
-        known = self._profiles.get(model)
+    def _profile(self, step: LoggedRequest) -> Profile:
+        """The profile of a request's model, with a window that holds what was billed."""
+        names = step.request.model, step.answered_by
+        known = self._profiles.get(names)
         if known is None:
-            profile = self._profile_of(model)
-            known = self._profiles[model] = profile.replace(window=max(profile.window, self._largest))
+            profile = self._profile_of(step)
+            known = self._profiles[names] = profile.replace(window=max(profile.window, self._largest))
         return known
 
-    def _as_unmanaged(self, model: str, answer: Response) -> Profile:
+    def _as_unmanaged(self, step: LoggedRequest, answer: Response) -> Profile:
         """The same with the price of writing that a client with `mode: off` pays where it has its requests cached as
         in this one."""
-        profile = self._profile(model)
-        key = model, _write_price(answer, profile)
+        profile = self._profile(step)
+        key = (step.request.model, step.answered_by), _write_price(answer, profile)
         known = self._unmanaged.get(key)
         if known is None:
             if len(self._unmanaged) > _PRICES:  # some requests have entries for an hour and others for minutes
@@ -368,7 +383,7 @@ def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: 
     """The number of the first step at which a client would compact, as sent or whole; None where there is none."""
     share = Thresholds().compact
     for number, step in enumerate(steps, 1):
-        if sizes(step)[whole] >= share * profile_of(step.model).window:
+        if sizes(step)[whole] >= share * profile_of(step).window:
             return number
     return None
 

@@ -7,11 +7,11 @@ Must not know: how a decision is recorded (`Session.undo`).
 from typing import Any, NamedTuple
 
 from keepwhole.apps.kept_words import shown_tokens, tokens_as_sent
-from keepwhole.apps.request_figures import current_request, sizes
+from keepwhole.apps.request_figures import current_request, profiles_with, sizes
 from keepwhole.canonical.entry import Result
 from keepwhole.errors import StoreError
-from keepwhole.exchange.request_log import RequestLog
-from keepwhole.models.profiles import input_price, profile_for
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
+from keepwhole.models.profiles import input_price
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.policy import SHOWN
 from keepwhole.policies.transcript import Transcript
@@ -58,18 +58,18 @@ def foresee_undo(session: Session, row: Row) -> UndoFigures:
     if not made or made[-1].rule in SHOWN:
         return UndoFigures(0, whole, 0, 0.0, False)
     more = max(0, whole - shown_tokens(made[-1]))
-    reread, model = _tokens_behind(session, entry.header.call_id)
-    price, profile = input_price(model), profile_for(model, session.settings.models)
+    log = RequestLog(session)
+    current = current_request(log.all())
+    if current is None:
+        return UndoFigures(more, whole, 0, None, True)
+    reread = _tokens_behind(log, current, entry.header.call_id)
+    price, profile = input_price(current.model), profiles_with(session.settings.models)(current)
     cost = (profile.write - profile.read) * reread + profile.write * more
     return UndoFigures(more, whole, reread, None if price is None else price * cost / 1e6, True)
 
 
-def _tokens_behind(session: Session, call_id: str | None) -> tuple[int, str]:
-    """The tokens from a result to the end of the request that fills the window, as billed; and that request's model."""
-    log = RequestLog(session)
-    current = current_request(log.all())
-    if current is None:
-        return 0, ""
+def _tokens_behind(log: RequestLog, current: LoggedRequest, call_id: str | None) -> int:
+    """The tokens from a result to the end of the request that fills the window, as billed."""
     try:
         request = read_request(log.body(current.request.trace_id))
     except StoreError:
@@ -78,7 +78,7 @@ def _tokens_behind(session: Session, call_id: str | None) -> tuple[int, str]:
     transcript.extend(map(decode_message, request.messages if request is not None else ()))
     at = next((item.index for item in transcript.items if item.returned.call_id == call_id), None)
     if request is None or at is None:
-        return 0, current.request.model
+        return 0
     tokens = [estimate(str(message)) for message in request.messages]
     share = sum(tokens[at:]) / max(1, sum(tokens))
-    return round(share * sizes(current)[0]), current.request.model
+    return round(share * sizes(current)[0])

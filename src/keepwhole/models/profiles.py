@@ -233,6 +233,16 @@ def check_overrides(overrides: Mapping[str, Mapping[str, object]]) -> None:
             check_value(f"models.{model}.{name}", value, Profile.__annotations__[name])
 
 
+def is_known(model: str, overrides: Mapping[str, Mapping[str, object]] = _NO_OVERRIDES) -> bool:
+    """Return whether the table or the settings say anything of a model.
+
+    >>> is_known("our-deployment"), is_known("our-deployment-2", {"our-deployment": {"read": 0.2}})
+    (False, True)
+    """
+    name = _normalize(model)
+    return bool(_row_of(name)) or any(_is_prefix(name, _normalize(key)) for key in overrides)
+
+
 def is_listed(model: str | None) -> bool:
     """Return whether the table has a row for a model.
 

@@ -7,7 +7,7 @@ Must not know: the prices themselves; they are in `models.profiles`.
 from collections.abc import Mapping
 
 from keepwhole.errors import UsageError
-from keepwhole.models.profiles import DEFAULT, PROFILES, Profile, profile_for
+from keepwhole.models.profiles import PROFILES, Profile, is_known, profile_for
 from keepwhole.replay.survey import LogTotals
 from keepwhole.settings_section import nearest
 
@@ -28,23 +28,20 @@ _Overrides = Mapping[str, Mapping[str, object]]
 
 def profile_named(provider: str, models: _Overrides) -> Profile:
     """Return the profile of a provider or of a model."""
-    profile = profile_for(PROVIDERS.get(provider, provider), models)
-    if profile.name == DEFAULT.name:
-        near = nearest(provider, (*PROVIDERS, *PROFILES))
+    model = PROVIDERS.get(provider, provider)
+    if not is_known(model, models):
+        near = nearest(provider, (*PROVIDERS, *PROFILES, *models))
         hint = f"Did you mean `{near}`?" if near else f"Use a model's name or one of {', '.join(PROVIDERS)}."
         raise UsageError(f"There are no prices for `{provider}`. {hint}")
-    return profile
+    return profile_for(model, models)
 
 
 def recorded_profile(totals: LogTotals, models: _Overrides) -> tuple[str, Profile]:
     """Return the model with the most recorded tokens, else the client's usual provider, and its profile."""
     names = [name for name, _ in totals.models.most_common()]
     names += [_CLIENTS[source] for source, _ in totals.sources.most_common() if source in _CLIENTS]
-    for name in names:
-        profile = profile_for(PROVIDERS.get(name, name), models)
-        if profile.name != DEFAULT.name:
-            return name, profile
-    return "anthropic", profile_for(PROVIDERS["anthropic"], models)
+    name = next((name for name in names if is_known(PROVIDERS.get(name, name), models)), "anthropic")
+    return name, profile_for(PROVIDERS.get(name, name), models)
 
 
 def parse_tokens(text: str) -> int:

@@ -13,12 +13,11 @@ from keepwhole.apps.inspector import answers, raw
 from keepwhole.apps.inspector import record as record_module
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
-from keepwhole.apps.request_figures import cost_of
+from keepwhole.apps.request_figures import cost_of, profiles_with
 from keepwhole.apps.stated_cost import state_cost
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.exchange.outgoing_request import TOOL as HIDDEN_ROUND_NOTE
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
-from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
 from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines, printed_call
@@ -127,7 +126,7 @@ def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: S
         usage = AnswerFacts(input=number * 1_200, cached=(number - 1) * 1_200, written=0)
         sent.add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
     summary = answers.one_session(services, PageRequest(("s",)))
-    cost = cost_of(sent.all(), profile_for)
+    cost = cost_of(sent.all(), profiles_with({}))
     assert cost is not None
     assert tuple(summary["cost"][key] for key in ("paid", "off", "saved")) == state_cost(cost).amounts
     assert summary["cost"]["words"] == "about the same"

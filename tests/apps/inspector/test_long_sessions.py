@@ -13,10 +13,9 @@ from keepwhole import MemoryStore, config
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.services import InspectorServices
-from keepwhole.apps.request_figures import RunningCosts, cost_of
+from keepwhole.apps.request_figures import RunningCosts, cost_of, profiles_with
 from keepwhole.canonical.entry import Decision, Request, Response, Result
 from keepwhole.exchange.request_log import LoggedRequest
-from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import Store, entry_of
 from keepwhole.store.sqlite.store import SqliteStore
@@ -135,7 +134,7 @@ def test_the_counts_are_those_of_all_entries(long: MemoryStore) -> None:
         assert each == sum(item["tokens"] for item in summary["indicator"]["items"])
         return
     logged = [LoggedRequest(seq, one, told[name]) for name, (seq, one) in asked.items()]
-    cost = cost_of(logged, profile_for)
+    cost = cost_of(logged, profiles_with({}))
     assert cost is not None
     assert cost.dollars is not None
     assert summary["cost"]["figures"]["paid"] == round(cost.dollars, 2) == round(summary["course"]["paid"][-1], 2)
@@ -148,12 +147,12 @@ def test_costs_are_the_same_in_whatever_order_answers_come(long: MemoryStore) ->
     asked = [(seq, one) for seq, one in headers if isinstance(one, Request)][:80]
     logged = [LoggedRequest(seq, one, told[one.trace_id]) for seq, one in asked]
     draw = random.Random(25)
-    costs = RunningCosts(profile_for)
+    costs = RunningCosts(profiles_with({}))
     for one in logged:
         costs.add(one._replace(response=None))
     for at, one in enumerate(draw.sample(logged, len(logged))):
         costs.add(one)
         if at % 7 == 0:
             assert costs.total is not None
-    assert costs.total == cost_of(logged, profile_for)
+    assert costs.total == cost_of(logged, profiles_with({}))
     assert [seq for seq, _ in costs.by_seq()] == [one.seq for one in logged]

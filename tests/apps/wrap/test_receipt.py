@@ -8,16 +8,16 @@ import pytest
 
 from keepwhole import MemoryStore
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
-from keepwhole.apps.request_figures import cost_of, first_full, sizes
+from keepwhole.apps.request_figures import cost_of, first_full, profiles_with, sizes
 from keepwhole.apps.wrap.receipt import Meter, Tally, receipt
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.clients.claude_code import CLAUDE_CODE
 from keepwhole.config import Settings
 from keepwhole.exchange.request_log import LoggedRequest
-from keepwhole.models.profiles import profile_for
 from keepwhole.wire.dialects import endpoint_of
 
 SONNET = "claude-sonnet-4-5"
+PROFILE_OF = profiles_with({})
 NUMBERS = count(1)
 """Those of the entries."""
 
@@ -32,7 +32,7 @@ def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **abou
 
 
 def told(*steps: LoggedRequest, **more: object) -> list[str]:
-    return receipt(Tally({"s": list(steps)}, **more), profile_for, "claude")
+    return receipt(Tally({"s": list(steps)}, **more), PROFILE_OF, "claude")
 
 
 def test_nothing_is_reported_about_cache_and_cost_without_a_bill() -> None:
@@ -43,7 +43,7 @@ def test_nothing_is_reported_about_cache_and_cost_without_a_bill() -> None:
 
 def test_what_the_window_could_not_hold_is_priced_as_a_client_that_compacts() -> None:
     run = [step(10_000 * n, 1_000 * n, (0, 1_000 * (n - 1), 1_000)) for n in range(1, 60)]
-    cost = cost_of(run, profile_for)
+    cost = cost_of(run, PROFILE_OF)
     assert cost is not None
     assert cost.whole < 59 * (0.1 * 180_000 + 1.25 * 10_000) + 3 * (0.1 * 180_000 + 5 * 2_000 + 1.25 * 12_000)
     assert cost.whole > cost.paid
@@ -56,7 +56,7 @@ def test_the_bill_is_shown_beside_the_prediction() -> None:
 
 def test_cost_is_in_dollars_where_the_price_is_known_else_in_tokens() -> None:
     run = [step(80_000, 20_000, (0, 0, 20_000)), step(160_000, 40_000, (0, 20_000, 20_000))]
-    cost = cost_of(run, profile_for)
+    cost = cost_of(run, PROFILE_OF)
     assert cost is not None
     assert cost.paid == 20_000 * 1.25 + 20_000 * 0.1 + 20_000 * 1.25
     assert cost.whole == 80_000 * 1.25 + 80_000 * 0.1 + 80_000 * 1.25
@@ -109,18 +109,18 @@ def test_why_requests_are_not_on_record_is_explained_with_what_to_do() -> None:
     lost = told(step(10, 10), unrecorded=35, unstored=35)
     assert lost[0] == "keepwhole: 36 requests, 35 of them not on record"
     assert any(line.startswith("  why ") and "`keepwhole doctor`" in line for line in lost)
-    plain = receipt(Tally({}, unrecorded=1), profile_for, "aider")
+    plain = receipt(Tally({}, unrecorded=1), PROFILE_OF, "aider")
     assert plain[0] == "keepwhole: 1 request, 1 of them not on record"
     assert "no tools" in plain[1]
-    assert receipt(Tally({}, unrecorded=1, mode="off"), profile_for, "aider") == plain[:1], "that was the user's wish"
+    assert receipt(Tally({}, unrecorded=1, mode="off"), PROFILE_OF, "aider") == plain[:1], "that was the user's wish"
 
 
 def test_a_client_that_went_past_the_proxy_is_explained_with_what_to_look_at() -> None:
-    silent, past = receipt(Tally({}), profile_for, "claude")
+    silent, past = receipt(Tally({}), PROFILE_OF, "claude")
     assert silent == "keepwhole: no request came through"
     assert "`claude`" in past
     assert "its settings" in past
-    reached = receipt(Tally({}, others=3), profile_for, "gemini")
+    reached = receipt(Tally({}, others=3), PROFILE_OF, "gemini")
     assert "3 other requests" in reached[1]
 
 
@@ -134,14 +134,14 @@ def test_a_run_that_cost_more_says_more() -> None:
 
 
 def test_a_provider_that_never_caches_is_not_taken_to_cache_the_whole() -> None:
-    cost = cost_of([step(1_000, 500, (500, 0, 0)), step(2_000, 1_000, (1_000, 0, 0))], profile_for)
+    cost = cost_of([step(1_000, 500, (500, 0, 0)), step(2_000, 1_000, (1_000, 0, 0))], PROFILE_OF)
     assert cost is not None
     assert (cost.paid, cost.whole) == (1_500, 3_000)
 
 
 def test_the_receipt_says_how_full_the_window_is_as_sent_and_whole() -> None:
     run = [step(100_000, 50_000), step(185_000, 90_000), step(300_000, 182_000)]
-    assert first_full(run, profile_for, whole=True) == 2
+    assert first_full(run, PROFILE_OF, whole=True) == 2
     assert "  window    90 % full at request 3, with everything at 2" in told(*run)
     assert "  window    never 90 % full; with everything at request 2" in told(*run[:2])
 

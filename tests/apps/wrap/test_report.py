@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from keepwhole.apps.report import HELD_OUT, VIEWED, compare_sessions
+from keepwhole.apps.request_figures import profiles_with
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, LoggedRequest, RequestFacts, RequestLog
-from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
 
@@ -90,21 +90,21 @@ def test_noise_is_no_difference(cli: Cli) -> None:
     for number in range(8):
         for group, mode in (("viewed", "on"), ("held", "shadow")):
             put(cli, f"{group}-{number}", mode, [chance.randrange(1_000, 30_000) for _ in range(2)])
-    found = compare_sessions(steps(cli), profile_for)
+    found = compare_sessions(steps(cli), profiles_with({}))
     assert all("no difference seen" in sentence for sentence in found.says)
 
 
 def test_a_session_that_was_both_belongs_to_neither(cli: Cli) -> None:
     put(cli, "both", "on", [1_000])
     put(cli, "both", "shadow", [2_000])
-    found = compare_sessions(steps(cli), profile_for)
+    found = compare_sessions(steps(cli), profiles_with({}))
     assert found.mixed == 1
     assert {found.groups[VIEWED].sessions, found.groups[HELD_OUT].sessions} == {0}
 
 
 def test_filling_the_window_is_counted(cli: Cli) -> None:
     put(cli, "full", "shadow", [100_000, 170_000, 185_000, 190_000])
-    group = compare_sessions(steps(cli), profile_for).groups[HELD_OUT]
+    group = compare_sessions(steps(cli), profiles_with({})).groups[HELD_OUT]
     assert group.measures["filled"].value == 1
     assert group.measures["full"].value == 3
 

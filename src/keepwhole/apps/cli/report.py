@@ -10,11 +10,10 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
 from keepwhole.apps.declared_tools import ServerTools, add_up, session_tools
-from keepwhole.apps.request_figures import turns
+from keepwhole.apps.request_figures import profiles_with, turns
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
 from keepwhole.errors import UsageError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
-from keepwhole.models.profiles import profile_for
 from keepwhole.replay.intervals import Interval
 
 _DAY = 86_400_000
@@ -47,7 +46,7 @@ def report(args: argparse.Namespace) -> int:
     finally:
         context.close()
     sessions = list(by_name.values())
-    found = figures.compare_sessions(sessions, lambda model: profile_for(model, context.settings.models))
+    found = figures.compare_sessions(sessions, profiles_with(context.settings.models))
     if args.json:
         screen.print_json(_as_dict(found))
         return 0

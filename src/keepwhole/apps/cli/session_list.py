@@ -6,13 +6,12 @@ Owns: which entries are read for it: no body but that of the first request, or o
 from typing import Any, NamedTuple
 
 from keepwhole.apps.cli.command_context import CommandContext
-from keepwhole.apps.request_figures import cost_of
+from keepwhole.apps.request_figures import cost_of, profiles_with
 from keepwhole.apps.session_title import title_of, title_of_request
 from keepwhole.apps.stated_cost import StatedCost, state_cost
 from keepwhole.canonical.entry import OWN_TOOLS, Request, Response, Result
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.request_log import LoggedRequest
-from keepwhole.models.profiles import profile_for
+from keepwhole.exchange.request_log import NO_ANSWER, LoggedRequest
 from keepwhole.record.fork_note import TOOL as FORK
 from keepwhole.record.fork_note import origin_in
 from keepwhole.record.words_note import read_words
@@ -64,7 +63,6 @@ class _Read:
             self.first = self.first or row
         elif isinstance(header, Response):
             self.responses[row.trace_id] = header
-            self.errors += header.outcome == "refused"
         elif isinstance(header, Result) and header.tool.startswith(OWN_TOOLS):
             self.fork_of = origin_in(header) if header.tool == FORK else self.fork_of
             words = read_words(header)
@@ -86,10 +84,10 @@ def describe_session(context: CommandContext, info: SessionInfo) -> ListedSessio
         except Damaged:
             continue
     steps = read.steps()
-    unanswered = sum(step.response is None for step in steps)
-    cost = cost_of(steps, lambda model: profile_for(model, context.settings.models))
+    failed = sum(step.outcome in (NO_ANSWER, "refused") for step in steps)
+    cost = cost_of(steps, profiles_with(context.settings.models))
     stated = None if cost is None else state_cost(cost)
-    return ListedSession(_title(context, read.first), read.fork_of, read.errors + unanswered, stated)
+    return ListedSession(_title(context, read.first), read.fork_of, read.errors + failed, stated)
 
 
 def _title(context: CommandContext, first: Row | None) -> str | None:

@@ -213,5 +213,5 @@ def _print_items(items: list[window_contents.WindowItem], window: int) -> None:
 
 def _cost(context: CommandContext, steps: list[LoggedRequest]) -> StatedCost | None:
     """The cost of the session's requests; None where no provider billed them."""
-    cost = request_figures.cost_of(steps, lambda model: profile_for(model, context.settings.models))
+    cost = request_figures.cost_of(steps, request_figures.profiles_with(context.settings.models))
     return None if cost is None else state_cost(cost)

@@ -19,6 +19,7 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request
 from keepwhole.errors import KeepwholeError, StoreError
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.logs.own_format import run_of
 from keepwhole.logs.run import Run
 from keepwhole.wire.dialects import decode_message
@@ -31,17 +32,23 @@ class NotEnoughRecorded(KeepwholeError):
 
 def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
     """A session as a run: what its requests have, with every result whole, or its results where it has no request."""
+    newest = newest_turn(timeline)
     with timeline.lock:
-        newest = next((step.request for step in reversed(timeline.steps) if _is_turn(step)), None)
         results = [kept.result for kept in timeline.results.values()]
         turns = [step.request for step in timeline.steps if _is_turn(step)]
     if newest is not None:
-        own = [request for request in turns if request is not None and request.branch == newest.branch]
+        own = [request for request in turns if request is not None and request.branch == newest.request.branch]
         made = {"source": "record", "id": timeline.session, "messages": _conversation(record, timeline.session, own)}
         return run_of({**made, "meta": {"model": newest.model}}), []
     messages = [message for result in results for message in _messages(record, timeline.session, result)]
     notes = ["No request is on record: results and calls are replayed, without what user and assistant said."]
     return run_of({"source": "record", "id": timeline.session, "messages": messages}), notes
+
+
+def newest_turn(timeline: Timeline) -> LoggedRequest | None:
+    """The newest request of a session; None where it has none."""
+    with timeline.lock:
+        return next((step.sent for step in reversed(timeline.steps) if _is_turn(step)), None)
 
 
 def _is_turn(step: TimelineStep) -> bool:

@@ -7,7 +7,7 @@ Must not know: sockets.
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -20,11 +20,10 @@ from keepwhole.apps.inspector.tour import SAMPLE_AGENT, tour_of
 from keepwhole.apps.inspector.user_words import UserWords
 from keepwhole.apps.kept_words import shown_tokens
 from keepwhole.apps.stated_cost import ASSUMPTION, state_cost
-from keepwhole.apps.window_contents import WindowUse
+from keepwhole.apps.window_contents import Counted, WindowUse
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotFound, StoreError
-from keepwhole.exchange.request_log import LoggedRequest as SentStep
 from keepwhole.models.profiles import profile_for
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
@@ -45,6 +44,7 @@ class Sessions:
 
     def __init__(self, record: Record, words: UserWords) -> None:
         self._record, self._words = record, words
+        self._profile_of = request_figures.profiles_with(record.settings.models)
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
         self._costs: dict[tuple[str, int], _TimelineCosts] = {}
         self._items: dict[tuple[str, str], list[window_contents.WindowItem]] = {}
@@ -139,10 +139,10 @@ class Sessions:
 
     def cost_of_step(self, timeline: Timeline, step: TimelineStep) -> dict[str, Any] | None:
         """What the request of a step has cost; None where nobody was billed for it."""
-        if step.request is None:
+        if step.sent is None:
             return None
         costs = self._costs_of(timeline)
-        cost, total = costs.of(SentStep(step.seq, step.request, step.response)), costs.total
+        cost, total = costs.of(step.sent), costs.total
         if cost is None or total is None:
             return None
         if total.dollars is None:  # then all are stated in the unit of their sum
@@ -156,8 +156,7 @@ class Sessions:
         if known is None or known.timeline is not timeline:
             if len(self._costs) > _COSTED:
                 self._costs.clear()
-            profile_of = lru_cache(partial(profile_for, overrides=self._record.settings.models))
-            known = self._costs[key] = _TimelineCosts(timeline, request_figures.RunningCosts(profile_of))
+            known = self._costs[key] = _TimelineCosts(timeline, request_figures.RunningCosts(self._profile_of))
         return known.catch_up()
 
     def _once(self, compute: Callable[[Timeline], _T], timeline: Timeline) -> _T:
@@ -241,13 +240,12 @@ class Sessions:
 
     def _indicator(self, timeline: Timeline, step: TimelineStep | None) -> dict[str, Any] | None:
         settings = self._record.settings
-        if step is not None and step.request is not None:
-            sent = SentStep(step.seq, step.request, step.response)
+        sent = None if step is None else step.sent
+        if sent is not None:
             used, whole = map(round, request_figures.sizes(sent))
-            billed = step.response is not None and step.response.input is not None
-            model, items = step.request.model, self._items_of(timeline, step.request.trace_id)
-            profile = profile_for(model, settings.models, sent.answered_by)
-            use = WindowUse(used, whole, "bill" if billed else "estimate", model, profile, items)
+            counted: Counted = "estimate" if request_figures.billed(sent) is None else "bill"
+            items = self._items_of(timeline, sent.request.trace_id)
+            use = WindowUse(used, whole, counted, sent.request.model, self._profile_of(sent), items)
         elif timeline.totals.results:
             use = self._once(self._use_by_results, timeline)
         else:
@@ -296,8 +294,8 @@ class _TimelineCosts:
         """Add the requests that are new, and those that were answered since."""
         if self._seq < self.timeline.seq:
             for step in sorted(self.timeline.steps_changed_after(self._seq), key=lambda step: step.seq):
-                if step.request is not None:
-                    self._costs.add(SentStep(step.seq, step.request, step.response))
+                if (sent := step.sent) is not None:
+                    self._costs.add(sent)
             self._seq = self.timeline.seq
         return self._costs
 

@@ -24,6 +24,7 @@ from keepwhole.collector import without_collection
 from keepwhole.conversation.client_compaction import TOOL as COSTS
 from keepwhole.errors import Damaged
 from keepwhole.exchange.outgoing_request import TOOL as ROUND
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.record.fork_note import TOOL as FORK
 from keepwhole.record.fork_note import origin_in
 from keepwhole.record.words_note import SaidWords, read_words
@@ -109,6 +110,11 @@ class TimelineStep:
         if self.request is not None:
             return self.request.at
         return self.results[0].result.at if self.results else self.decisions[0][1].at if self.decisions else 0
+
+    @property
+    def sent(self) -> LoggedRequest | None:
+        """Its request with the answer; None where it has none."""
+        return None if self.request is None else LoggedRequest(self.seq, self.request, self.response)
 
 
 class Timeline:

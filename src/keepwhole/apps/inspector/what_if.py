@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, cast
 import yaml
 
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.recorded_run import NotEnoughRecorded, run_of_session
+from keepwhole.apps.inspector.recorded_run import NotEnoughRecorded, newest_turn, run_of_session
 from keepwhole.apps.inspector.timeline import Timeline
+from keepwhole.apps.request_figures import profiles_with
 from keepwhole.config import Settings
 from keepwhole.errors import UsageError
 from keepwhole.models.profiles import Profile, input_price, profile_for
@@ -123,11 +124,11 @@ class WhatIf:
         replayed = self._known.get(key)
         tick = progress.begin("sending everything", len(run.messages))
         if replayed is None:
-            model = str(run.meta.get("model", ""))
-            profile = profile_for(model, self._record.settings.models)
+            newest, models = newest_turn(timeline), self._record.settings.models
+            profile = profile_for("", models) if newest is None else profiles_with(models)(newest)
             measured = RunFacts(run, Frequency([run]), images=profile.images)
             full = replay_unchanged(measured, profile, profile.window, tick)
-            replayed = _ReplayedSession(measured, full, profile, model, {})
+            replayed = _ReplayedSession(measured, full, profile, newest.model if newest else "", {})
             self._known[key] = replayed
             while len(self._known) > _CACHED:
                 self._known.popitem(last=False)

@@ -19,6 +19,7 @@ from keepwhole.apps.kept_words import recall_folder
 from keepwhole.apps.listener import Address
 from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
+from keepwhole.apps.request_figures import profiles_with
 from keepwhole.apps.wrap.child import Child, InheritedState, leave_signals_to_the_child
 from keepwhole.apps.wrap.clients import other_upstreams, unusual_addresses
 from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch, prepared
@@ -26,7 +27,6 @@ from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt
 from keepwhole.config import Settings
 from keepwhole.errors import StoreError, UsageError
 from keepwhole.logs.client_originals import ClientFolders
-from keepwhole.models.profiles import profile_for
 from keepwhole.store.memory import MemoryStore
 from keepwhole.store.protocol import ReportsTrouble, Store
 
@@ -74,7 +74,7 @@ def run(
         tally = meter.tally(store, settings)
     store.close()
     tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
-    return RunEnd(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
+    return RunEnd(code, receipt(tally, profiles_with(settings.models), argv[0]))
 
 
 def _open_record(settings: Settings, say: Callable[[str], None]) -> tuple[Settings, Store]:
