@@ -1,12 +1,15 @@
-"""Noise in a view: color codes, overwritten progress frames, the rest of very long lines.
+"""Noise in a view: color codes, overwritten progress frames, base64, the rest of very long lines.
 
 Owns: finding noise in kept text, leaving it out, and filling the room with more text.
 Must not know: which strategy chose the text. Nothing here touches a text that fits, or the record.
 """
 
+from typing import cast
+
 from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
 from keepwhole.truncation.edges import whole_before
+from keepwhole.truncation.encoded import SHOWN, encoded_runs
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.skeleton import SEQUENCES
 from keepwhole.truncation.strategy import ITruncationStrategy, StrategyOptions
@@ -54,7 +57,23 @@ def tidied(cut: Cut, source: Source, line_cap: int) -> Cut:
                 noisy = True
                 continue
         pieces.append(piece)
-    return cut.replace(pieces=tuple(pieces)) if noisy else cut
+    return cut.replace(pieces=tuple(_joined_gaps(pieces, source))) if noisy else cut
+
+
+def _joined_gaps(pieces: list[Piece], source: Source) -> list[Piece]:
+    """The pieces with gaps that follow each other as one, which is counted once."""
+    found: list[Piece] = []
+    for piece in pieces:
+        found.append(piece)
+        if [_part_of(each) for each in found[-4:]] == ["words", "gap", "words", "gap"]:
+            start, stop = cast("Segment", found[-3]).start, cast("Segment", piece).stop
+            words = omitted(source.ends_before(stop) - source.ends_before(start), stop - start)
+            found[-4:] = [Inserted(words), Segment("gap", start, stop)]
+    return found
+
+
+def _part_of(piece: Piece) -> str:
+    return piece.part if isinstance(piece, Segment) else "words"
 
 
 def _quiet_pieces(text: str, base: int, source: Source, line_cap: int) -> list[Piece] | None:
@@ -63,6 +82,7 @@ def _quiet_pieces(text: str, base: int, source: Source, line_cap: int) -> list[P
     if "\r" in text and source.eol == "\n":
         spans += _frames(text)
     long = _long_lines(text, source, line_cap, spans)
+    long += [(start + SHOWN if start or not base else 0, stop) for start, stop in encoded_runs(text)]
     if not spans and not long:
         return None
     pieces: list[Piece] = []

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from keepwhole.canonical.lazy_pattern import lazy_pattern
 from keepwhole.truncation.cut import Source
+from keepwhole.truncation.encoded import looks_encoded
 
 Kind: TypeAlias = Literal[
     "json", "ndjson", "csv", "xml", "wrapped", "broken", "diff", "log", "code", "search", "listing", "text"
@@ -350,9 +351,13 @@ def _by_lines(heads: list[str]) -> Kind:
         return "log"
     if _is_search_in_file(heads):
         return "search"
-    if _share(_LISTING, heads) >= 0.8:
+    if _share_of(_is_path, heads) >= 0.8:
         return "listing"
     return "code" if _is_code(_unnumbered(stripped)) else "text"
+
+
+def _is_path(head: str) -> bool:
+    return _LISTING.match(head) is not None and not (len(head) >= _WIDTH and looks_encoded(head[:_WIDTH]))
 
 
 def _share(pattern: re.Pattern[str], heads: Sequence[str]) -> float:

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Sequence
 
 from keepwhole.canonical.json_members import Member
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
+from keepwhole.truncation.encoded import SHOWN, is_encoded
 from keepwhole.truncation.question import fold
 
 _LEAST = 40
@@ -53,6 +54,8 @@ class TreeCut:
 
     def ends_within(self, begin: int, end: int, room: int) -> tuple[int, int]:
         """Where the kept beginning of a leaf's text stops and its kept end starts, both together in `room`."""
+        if room > SHOWN and is_encoded(self.text, begin, end):
+            room = SHOWN
         first = begin + int(room * _HEAD_SHARE)
         while not self.may_cut(first, begin):
             first -= 1
@@ -116,6 +119,7 @@ class TreeCut:
                 break
         while waiting and room // len(waiting) < _LEAST:
             waiting.pop()
+        waiting.sort(key=lambda at: not self._is_encoded(inside[at]))  # what these need not goes to the others
         for left, at in zip(range(len(waiting), 0, -1), waiting, strict=True):
             member = inside[at]
             around = member.value - member.start + _separator(inside, at)
@@ -123,6 +127,9 @@ class TreeCut:
             if pieces is not None:
                 chosen[at] = [Segment("kept", member.start, member.value), *pieces]
                 room -= length(chosen[at]) + _separator(inside, at)
+
+    def _is_encoded(self, member: Member) -> bool:
+        return is_encoded(self.text, member.value + 1, member.stop - 1)
 
     def _order(self, start: int, inside: Sequence[Member]) -> Iterable[int]:
         """Members in the order in which they are wanted: those asked for, then by position, or from both ends."""
