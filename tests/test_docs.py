@@ -36,6 +36,7 @@ FRAMEWORKS = (
     "pydantic_ai",
     "claude_agent_sdk",
     "google.adk",
+    "smolagents",
     "strands",
     "agent_framework",
     "litellm",

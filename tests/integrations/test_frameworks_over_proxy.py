@@ -39,7 +39,7 @@ class Model:
 
 
 @pytest.fixture(autouse=True)
-def _collected() -> Iterator[None]:
+def collected() -> Iterator[None]:
     yield
     gc.collect()  # here, so that sockets which frameworks leave open are not counted as the test's
 

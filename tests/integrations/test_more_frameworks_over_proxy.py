@@ -13,8 +13,10 @@ pytestmark = [pytest.mark.adapters, pytest.mark.filterwarnings("ignore")]
 pytest.importorskip("aiohttp", reason="needs the extra `proxy`")
 
 from tests.apps.proxy.proxy_server import Served, proxy
-from tests.integrations.test_frameworks_over_proxy import LOG, Model
+from tests.integrations.test_frameworks_over_proxy import LOG, Model, collected
 from tests.upstream.server import Upstream, upstream
+
+__all__ = ["collected"]  # a fixture
 
 QUESTION = "What does line 2,000 say?"
 

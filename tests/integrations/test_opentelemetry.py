@@ -133,6 +133,9 @@ def test_a_request_and_its_recalls_are_spans_of_the_conventions(dialect: str, st
     assert chat.start_time <= tool.start_time <= tool.end_time <= chat.end_time
 
 
+@pytest.mark.skipif(
+    "gen_ai.request.stream" not in KNOWN, reason="these conventions are older; the trial `telemetry` has the newest"
+)
 @pytest.mark.parametrize("dialect", sorted(PROVIDERS))
 def test_spans_have_only_known_names_and_no_content(dialect: str) -> None:
     spans = spans_of(dialect, model)
