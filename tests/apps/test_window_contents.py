@@ -46,6 +46,21 @@ def test_what_is_no_request_has_no_items() -> None:
     assert parts_of_request(b"no") == []
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"system": "be brief " * 9, "messages": []},
+        {"instructions": "be brief " * 9, "input": []},
+        {"systemInstruction": {"parts": [{"text": "be brief " * 9}]}, "contents": []},
+        {"messages": [{"role": "developer", "content": "be brief " * 9}]},
+    ],
+)
+def test_instructions_are_the_systems_in_any_api(fields: dict[str, Any]) -> None:
+    (one,) = items_of_request(body(**fields), lambda _: None)
+    assert one.kind == "system"
+    assert one.tokens >= estimate("be brief " * 9)
+
+
 def test_every_token_of_a_request_is_counted_to_its_speaker_or_tool() -> None:
     kept = result(tool="grep")
     messages = [

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+from keepwhole.apps.conversations import Conversation, Conversations
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import HOUR, Profile, input_price, profile_for
@@ -24,10 +25,6 @@ _Names: TypeAlias = tuple[str, str | None]
 """The model that a request asks for, and the one that the provider says it used."""
 _MILLION = 1_000_000
 _PRICES = 16
-_SHRUNK = 0.9
-"""A conversation that has shrunk to less than this was compacted, or is another one."""
-_CONVERSATIONS = 16
-"""Conversations of one branch that may go on."""
 _TURNS = frozenset(("turn", "compaction", HIDDEN_ROUND))
 
 
@@ -130,15 +127,6 @@ def billed_tokens(steps: Iterable[LoggedRequest]) -> dict[str, int]:
     return {key: sum(getattr(one, key) or 0 for one in answers) for key in ("input", "cached", "written", "output")}
 
 
-def current_request(steps: Iterable[LoggedRequest]) -> LoggedRequest | None:
-    """The request that fills the window now: the newest of the longest branch that was answered, else the newest."""
-    asked = [step for step in turns(steps) if step.request.purpose != "compaction"]
-    none: list[LoggedRequest] = []
-    longest = max(branches(asked), key=len, default=none)
-    answered = [step for step in longest if step.outcome in ("complete", "incomplete")]
-    return (answered or longest or [None])[-1]
-
-
 def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
     """The sum of the costs that are known; None where none is."""
     known = [cost for cost in costs if cost is not None]
@@ -197,8 +185,7 @@ class _BranchCosts:
     def _restart(self) -> None:
         self._costs: dict[int, Cost] = {}
         self._total: Cost | None = None
-        self._conversations: list[_Conversation] = []
-        """The one that went on last at the end."""
+        self._conversations = Conversations(_PricedConversation)
         self._next = 0
         """How many of the answers have their cost."""
         self._profiles.clear()
@@ -245,7 +232,7 @@ class _BranchCosts:
         billed = answer.input or 0
         profile = self._profile(step)
         paid = _paid(answer, profile)
-        own = self._conversation_of(step)
+        own = self._conversations.going_on_with(step.seq, step.request)
         size = own.history.size_with(step.request, billed)
         found = own.before if own.model == step.model else round(size * (answer.cached or 0) / max(1, billed))
         shared = min(size, found) if self._is_cached else 0
@@ -261,21 +248,6 @@ class _BranchCosts:
         whole = paid if self._is_same else own.client.cost - cost_before
         more = 0 if self._is_same else own.client.compactions - compactions
         return Cost(paid, whole, _times(rate, paid), _times(rate, whole), more, bool(step.request.by_plan))
-
-    def _conversation_of(self, step: LoggedRequest) -> "_Conversation":
-        """The conversation that a request goes on: that of the request it is recorded against, else the one that went
-        on last, of those that are not longer than it; a new one where there is none."""
-        tokens = step.request.tokens_whole / (step.request.scale or 1.0)
-        longest = tokens / _SHRUNK
-        going_on = [each for each in self._conversations if each.tokens <= longest]
-        found = next((each for each in going_on if step.request.base in each.seqs), None)
-        found = found or next(reversed(going_on), None) or _Conversation()
-        if found in self._conversations:
-            self._conversations.remove(found)
-        self._conversations = [*self._conversations, found][-_CONVERSATIONS:]
-        found.tokens = tokens
-        found.seqs.add(step.seq)
-        return found
 
     def _profile(self, step: LoggedRequest) -> Profile:
         """The profile of a request's model, with a window that holds what was billed."""
@@ -299,25 +271,22 @@ class _BranchCosts:
         return known
 
 
-class _Conversation:
-    """What a client says to a model and goes on with.
+class _PricedConversation(Conversation):
+    """A conversation with what it would have cost with `mode: off`.
 
-    A branch has several of them where sub-agents have no name of their own. One that its client has compacted, or gone
-    back in, is a new one: what its cache serves of that, it would have served with `mode: off` too.
+    One that its client has compacted, or gone back in, is a new one: what its cache serves of that, it would have
+    served with `mode: off` too.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.client, self.history = UnmanagedClient(), _History()
         self.before, self.used = 0, 0.0
         """The size of its last request with `mode: off`, and when that was sent."""
         self.model: str | None = None
         """The model of its last request; another one finds nothing of it in the cache."""
-        self.tokens = 0.0
-        """The estimated tokens of its last request."""
         self.lives_an_hour = False
         """Whether entries of the cache were wanted to live for an hour."""
-        self.seqs: set[int] = set()
-        """The numbers of its requests."""
 
 
 class _Counted(NamedTuple):

@@ -6,8 +6,9 @@ Must not know: how a decision is recorded (`Session.undo`).
 
 from typing import Any, NamedTuple
 
+from keepwhole.apps.conversations import current_request
 from keepwhole.apps.kept_words import shown_tokens, tokens_as_sent
-from keepwhole.apps.request_figures import current_request, profiles_with, sizes
+from keepwhole.apps.request_figures import profiles_with, sizes
 from keepwhole.canonical.entry import Result
 from keepwhole.errors import StoreError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
@@ -59,7 +60,7 @@ def foresee_undo(session: Session, row: Row) -> UndoFigures:
         return UndoFigures(0, whole, 0, 0.0, False)
     more = max(0, whole - shown_tokens(made[-1]))
     log = RequestLog(session)
-    current = current_request(log.all())
+    current = current_request(log.all(), log.body)
     if current is None:
         return UndoFigures(more, whole, 0, None, True)
     reread = _tokens_behind(log, current, entry.header.call_id)

@@ -4,7 +4,6 @@ Owns: to which item each token of a request is counted, and that the items add u
 Must not know: stores, sockets.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -20,6 +19,7 @@ from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.answer import RecallCall
 from keepwhole.wire.declarations import by_server, declarations_in
 from keepwhole.wire.dialects import decode_message
+from keepwhole.wire.instructions import instructions_beside
 from keepwhole.wire.request_body import read_request
 
 FindResult: TypeAlias = Callable[[str], Result | None]
@@ -91,9 +91,8 @@ def items_of_request(body: bytes, find: FindResult) -> list[WindowItem]:
     if request is None:
         return []
     found = _Items()
-    for key in ("system", "instructions"):
-        if request.fields.get(key):
-            found.add("system", _LABELS["system"], estimate(_as_text(request.fields[key])))
+    if instructions := instructions_beside(request):
+        found.add("system", _LABELS["system"], estimate(instructions))
     for server, tools in by_server(declarations_in(request.fields)).items():
         label = f"{_LABELS['overhead']}: {showable(server)}" if server else _LABELS["overhead"]
         found.add("overhead", label, sum(one.tokens for one in tools), len(tools))
@@ -251,7 +250,3 @@ def _result_item(item: Item, find: FindResult) -> WindowItem:
         trace_id=None if result is None else result.trace_id,
         argument=telling_argument(call.arguments if call else None),
     )
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -196,6 +196,8 @@ class Dialect(ToolDialect, Protocol):
     """The fields with tools."""
     prompt_fields: tuple[str, ...]
     """The fields beside the messages that the model reads, in the order of the prompt."""
+    instructions_fields: tuple[str, ...]
+    """Those of them with instructions to the model."""
     answer_limit_fields: tuple[str, ...]
     """The fields with the most tokens that an answer may take."""
     previous_answer_field: str

@@ -101,6 +101,7 @@ class Table:
         tools = _union(dialect.tools_fields for dialect in dialects)
         self.prompt_fields = _union((tools, *(dialect.prompt_fields for dialect in dialects)))
         """The fields beside the messages that a model reads; tools come first in every prompt."""
+        self.instructions_fields = _union(dialect.instructions_fields for dialect in dialects)
         self.answer_limit_fields = _union(dialect.answer_limit_fields for dialect in dialects)
         continued = _union((dialect.previous_answer_field, dialect.conversation_field) for dialect in dialects)
         self.continuation_fields = tuple(name for name in continued if name)

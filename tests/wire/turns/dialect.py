@@ -40,6 +40,7 @@ class TurnsDialect(Dialect):
     takes_text = False
     tools_fields = ("instruments",)
     prompt_fields = ("instruments", "rules")
+    instructions_fields = ("rules",)
     answer_limit_fields = ("longest",)
     previous_answer_field = conversation_field = ""
     is_answer_in_items = True

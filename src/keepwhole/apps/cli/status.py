@@ -8,6 +8,7 @@ from keepwhole.apps import request_figures, window_contents
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.apps.cli.declared_tools import print_declared
+from keepwhole.apps.conversations import current_request
 from keepwhole.apps.declared_tools import ServerTools, session_tools
 from keepwhole.apps.kept_words import KeptCounts, count_kept, recall_folder, shown_tokens, tokens_as_sent
 from keepwhole.apps.stated_cost import ASSUMPTION, StatedCost, state_cost
@@ -108,7 +109,7 @@ def _window_use(
     context: CommandContext, log: RequestLog, steps: list[LoggedRequest], results: _Results, model: str | None
 ) -> WindowUse:
     """What fills the window: the request that is in it now, or the results where no request is on record."""
-    current = request_figures.current_request(steps)
+    current = current_request(steps, log.body)
     if current is None:
         items = window_contents.items_of_results(results.shown)
         profile, used = profile_for(model, context.settings.models), sum(item.tokens for item in items)

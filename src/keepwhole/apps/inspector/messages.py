@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from keepwhole.canonical.message import Call, Message
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
+from keepwhole.wire import dialects
 from keepwhole.wire.content import Json, fields_of, parts_of
 from keepwhole.wire.declarations import declarations_in
 from keepwhole.wire.dialect import Dialect
@@ -19,7 +20,6 @@ from keepwhole.wire.request_body import read_request
 from keepwhole.wire.sse import Events, last_event
 
 State: TypeAlias = Literal["same", "changed", "new"]
-_SYSTEM_FIELDS = ("system", "instructions", "systemInstruction", "system_instruction")
 _REASONING_KEYS = ("thinking", "reasoning_content", "reasoning", "summary", "text")
 _REASONING_KINDS = ("thinking", "reasoning")
 _MOST_TOOLS = 500
@@ -60,7 +60,9 @@ def read_messages(body: bytes) -> RequestMessages | None:
     request = read_request(body)
     if request is None:
         return None
-    system = "\n\n".join(_words(request.fields[key]) for key in _SYSTEM_FIELDS if request.fields.get(key))
+    system = "\n\n".join(
+        _words(request.fields[key]) for key in dialects.TABLE.instructions_fields if request.fields.get(key)
+    )
     tools = tuple((tool.name, tool.tokens) for tool in declarations_in(request.fields)[:_MOST_TOOLS])
     text = request.fields.get(request.key)
     messages = [{"role": "user", "content": text}] if isinstance(text, str) else request.messages

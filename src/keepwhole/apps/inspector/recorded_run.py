@@ -12,16 +12,19 @@ before such a change are read, and the newest one, and from each of them what co
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from keepwhole.apps.conversations import TURNS
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
-from keepwhole.canonical.entry import HIDDEN_ROUND, Request
+from keepwhole.apps.inspector.timeline import Timeline
+from keepwhole.canonical.entry import Request
 from keepwhole.errors import KeepwholeError, StoreError
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.logs.own_format import run_of
 from keepwhole.logs.run import Run
+from keepwhole.wire import dialects
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import RequestBody, read_request
 
@@ -32,12 +35,13 @@ class NotEnoughRecorded(KeepwholeError):
 
 def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
     """A session as a run: what its requests have, with every result whole, or its results where it has no request."""
-    newest = newest_turn(timeline)
+    newest = newest_turn(record, timeline)
     with timeline.lock:
         results = [kept.result for kept in timeline.results.values()]
-        turns = [step.request for step in timeline.steps if _is_turn(step)]
+        steps = timeline.totals.main.own(timeline.steps)
     if newest is not None:
-        own = [request for request in turns if request is not None and request.branch == newest.request.branch]
+        sent = [step.request for step in steps if step.request is not None and step.seq <= newest.seq]
+        own = [request for request in sent if request.purpose in TURNS]
         made = {"source": "record", "id": timeline.session, "messages": _conversation(record, timeline.session, own)}
         return run_of({**made, "meta": {"model": newest.model}}), []
     messages = [message for result in results for message in _messages(record, timeline.session, result)]
@@ -45,14 +49,11 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
     return run_of({"source": "record", "id": timeline.session, "messages": messages}), notes
 
 
-def newest_turn(timeline: Timeline) -> LoggedRequest | None:
-    """The newest request of a session; None where it has none."""
+def newest_turn(record: Record, timeline: Timeline) -> LoggedRequest | None:
+    """The newest request of a session's main agent; None where it has none."""
     with timeline.lock:
-        return next((step.sent for step in reversed(timeline.steps) if _is_turn(step)), None)
-
-
-def _is_turn(step: TimelineStep) -> bool:
-    return step.request is not None and step.request.purpose in ("turn", HIDDEN_ROUND)
+        found = timeline.totals.main.current(partial(record.request_body, timeline.session))
+        return None if found is None else found.sent
 
 
 def _conversation(record: Record, name: str, requests: Sequence[Request]) -> list[Any]:
@@ -60,7 +61,7 @@ def _conversation(record: Record, name: str, requests: Sequence[Request]) -> lis
     newest = _body(record, name, requests[-1])
     if newest is None or not newest.messages:
         raise NotEnoughRecorded("The newest request has no messages that can be read.")
-    fields = (newest.fields.get(key) for key in ("system", "instructions"))
+    fields = (newest.fields.get(key) for key in dialects.TABLE.instructions_fields)
     system = [{"role": "system", "content": value} for value in fields if value]
     found: list[Any] = []
     known: set[str] = set()

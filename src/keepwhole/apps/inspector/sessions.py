@@ -113,7 +113,7 @@ class Sessions:
         info, title = self._record.info(name), self._words.title(timeline)
         tree = self._tree(timeline, info)
         with timeline.lock:
-            newest = timeline.totals.current
+            newest = timeline.totals.main.current(partial(self._record.request_body, name))
             model = newest.request.model if newest is not None and newest.request is not None else ""
             indicator = self._indicator(timeline, newest)
             return {
@@ -211,7 +211,7 @@ class Sessions:
         counted = {key[0]: figures for key, figures in self._counted.items()}
         forks = [name for name, figures in counted.items() if figures.get("fork_of") == info.name]
         with timeline.lock:
-            origin, main = timeline.fork_of, _main_branch(timeline)
+            origin, main = timeline.fork_of, timeline.totals.main.branch
             agents = [(branch, steps) for branch, steps in _largest_branches(timeline) if branch != main]
 
         def named(name: str) -> dict[str, Any]:
@@ -301,11 +301,12 @@ class _TimelineCosts:
 
 
 def window_history(timeline: Timeline) -> dict[str, list[Any]]:
-    """The use of the window step by step, on the branch with the most steps; thinned without losing a rewrite.
+    """The use of the window step by step, on the branch of the main agent; thinned without losing a rewrite.
 
     `upto` is the last step that a point stands for: its tokens are those of that step.
     """
-    asked = timeline.steps_of_branch(_main_branch(timeline))
+    main = timeline.totals.main
+    asked = main.own(timeline.steps_of_branch(main.branch))
     points = _points_of_requests(asked) if asked else _points_of_results(timeline)
     names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index", "ms", "upto")
     return {name: [point[number] for point in points] for number, name in enumerate(names)}
@@ -360,11 +361,6 @@ def _points_of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
         last = group[-1]
         found.append((last.seq, whole, sent, None, None, False, last.index, None, last.index))
     return found
-
-
-def _main_branch(timeline: Timeline) -> str:
-    """The branch with the most requests."""
-    return max(timeline.branches, key=lambda branch: branch[1], default=("", 0))[0]
 
 
 def _largest_branches(timeline: Timeline) -> list[tuple[str, int]]:

@@ -8,16 +8,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from keepwhole.apps import kept_words
+from keepwhole.apps.conversations import ANSWERED, MainAgent
 from keepwhole.apps.kept_words import KeptCounts, count_one, shown_tokens
 from keepwhole.apps.request_figures import bill_scale, sizes_of
-from keepwhole.canonical.entry import HIDDEN_ROUND, OWN_TOOLS, Decision, Request, Response
+from keepwhole.canonical.entry import OWN_TOOLS, Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 
 if TYPE_CHECKING:
     from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
 
 _BILLED = ("input", "cached", "written", "output")
-_ANSWERED = ("complete", "incomplete")
 
 
 def is_of_tool(kept: "TimelineResult") -> bool:
@@ -45,7 +45,8 @@ class SessionTotals:
         """The newest answer that told the rate limits."""
         self._folder = folder
         self._kept: Counter[KeptCounts] = Counter()
-        self._turns: dict[str, _Turns] = {}
+        self.main: MainAgent[TimelineStep] = MainAgent()
+        """Whose window is the session's."""
 
     @property
     def kept(self) -> KeptCounts:
@@ -56,12 +57,6 @@ class SessionTotals:
     def errors(self) -> int:
         """Results that are errors, and requests that were refused or not answered."""
         return self.failed + self.unanswered + self.outcomes["refused"]
-
-    @property
-    def current(self) -> "TimelineStep | None":
-        """The step whose request fills the window now, as `request_figures.current_request` has it."""
-        longest = max(self._turns.values(), key=lambda turns: turns.count, default=None)
-        return None if longest is None else longest.answered or longest.newest
 
     def add_result(self, kept: "TimelineResult") -> None:
         """Count a result."""
@@ -88,8 +83,7 @@ class SessionTotals:
             return
         self.unanswered += 1
         self._count_shadow(request, None, 1)
-        if request.purpose in ("turn", HIDDEN_ROUND):
-            self._turns.setdefault(request.branch, _Turns()).add(step)
+        self.main.add(step)
 
     def add_response(self, step: "TimelineStep", response: Response) -> None:
         """Count the answer to the request of a step; to be told before the step has it."""
@@ -108,12 +102,8 @@ class SessionTotals:
             self.billed[key] += getattr(response, key) or 0
         if response.limits and (self.limits is None or response.at >= self.limits.at):
             self.limits = response
-        if (
-            response.outcome in _ANSWERED
-            and request.branch in self._turns
-            and request.purpose in ("turn", HIDDEN_ROUND)
-        ):
-            self._turns[request.branch].answer(step)
+        if response.outcome in ANSWERED:
+            self.main.answer(step)
 
     def _count_shadow(self, request: Request, response: Response | None, by: int) -> None:
         if request.would_send is not None:
@@ -121,20 +111,3 @@ class SessionTotals:
             would = request.would_send * bill_scale(request, response)
             for at, count in enumerate((1, round(sent), round(would))):
                 self.shadow[at] += by * count
-
-
-class _Turns:
-    """The turns of one branch: how many, the newest, and the newest that was answered."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.newest: TimelineStep | None = None
-        self.answered: TimelineStep | None = None
-
-    def add(self, step: "TimelineStep") -> None:
-        self.count += 1
-        self.newest = step
-
-    def answer(self, step: "TimelineStep") -> None:
-        if self.answered is None or step.seq >= self.answered.seq:
-            self.answered = step

@@ -124,7 +124,7 @@ class WhatIf:
         replayed = self._known.get(key)
         tick = progress.begin("sending everything", len(run.messages))
         if replayed is None:
-            newest, models = newest_turn(timeline), self._record.settings.models
+            newest, models = newest_turn(self._record, timeline), self._record.settings.models
             profile = profile_for("", models) if newest is None else profiles_with(models)(newest)
             measured = RunFacts(run, Frequency([run]), images=profile.images)
             full = replay_unchanged(measured, profile, profile.window, tick)

@@ -92,6 +92,7 @@ class AnthropicDialect(Dialect):
     takes_text = False
     tools_fields = ("tools",)
     prompt_fields = ("tools", "system")
+    instructions_fields = ("system",)
     answer_limit_fields = ("max_tokens",)
     previous_answer_field = conversation_field = ""
     is_answer_in_items = False

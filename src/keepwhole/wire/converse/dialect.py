@@ -60,6 +60,7 @@ class ConverseDialect(Dialect):
     takes_text = False
     tools_fields = ("toolConfig",)
     prompt_fields = ("toolConfig", "system")
+    instructions_fields = ("system",)
     answer_limit_fields = ()
     previous_answer_field = conversation_field = ""
     is_answer_in_items = False

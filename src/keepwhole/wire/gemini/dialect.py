@@ -83,6 +83,7 @@ class GeminiDialect(Dialect):
         *("tools", "toolConfig", "tool_config", "systemInstruction", "system_instruction"),
         *("cachedContent", "cached_content"),
     )
+    instructions_fields = ("systemInstruction", "system_instruction")
     answer_limit_fields = ()
     previous_answer_field = conversation_field = ""
     is_answer_in_items = True

@@ -63,6 +63,7 @@ class ChatDialect(Dialect):
     takes_text = False
     tools_fields = ("tools", "functions")
     prompt_fields = ("tools",)
+    instructions_fields = ()
     answer_limit_fields = ("max_tokens", "max_completion_tokens")
     previous_answer_field = conversation_field = ""
     is_answer_in_items = False

@@ -54,6 +54,7 @@ class ResponsesDialect(Dialect):
     takes_text = True
     tools_fields = ("tools",)
     prompt_fields = ("tools", "instructions")
+    instructions_fields = ("instructions",)
     answer_limit_fields = ("max_output_tokens",)
     previous_answer_field = "previous_response_id"
     conversation_field = "conversation"
