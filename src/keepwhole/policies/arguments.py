@@ -14,7 +14,6 @@ read back. Never cut are the arguments of a call
 """
 
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.policy import Choice, shown_text
 from keepwhole.policies.transcript import Item, LongArguments, Transcript
 from keepwhole.truncation import notice
@@ -51,7 +50,7 @@ class OldArguments:
             return _NOTHING
         if item.name is None:
             return _NOTHING
-        if is_error_text(item.text, item.is_error) or not self._transcript.leads_its_call(item):
+        if item.has_failed or not self._transcript.leads_its_call(item):
             return _NOTHING
         freed = freed_tokens(item, cuts)
         return LongArguments(cuts, freed) if freed >= self.least + NOTE else _NOTHING

@@ -49,7 +49,6 @@ from keepwhole.models.profiles import payback
 from keepwhole.policies.arguments import OldArguments, arguments_choice, hidden_arguments
 from keepwhole.policies.arrival import BUILT_IN, RULE, Arriving, Strategies, auto_rule
 from keepwhole.policies.carried import CarriedResults, is_repeat, is_small, shown_tokens
-from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.images import is_superseded, media_words
 from keepwhole.policies.near_repeats import near_choice
 from keepwhole.policies.need import TURNS, need_table, reasons
@@ -323,10 +322,10 @@ class Auto:
 
     def _is_open_error(self, transcript: Transcript, item: Item) -> bool:
         """Return whether the call failed and the same call has not succeeded since."""
-        if not is_error_text(item.text, item.is_error):
+        if not item.has_failed:
             return False
         later = (other for other in transcript.same_call(item) if other.number > item.number)
-        return not any(not is_error_text(other.text, other.is_error) for other in later)
+        return not any(not other.has_failed for other in later)
 
 
 def _reason(transcript: Transcript, item: Item) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import Arriving, as_arriving, choice_within, show_within
-from keepwhole.policies.failures import is_error_source, is_error_text
+from keepwhole.policies.failures import is_error_source
 from keepwhole.policies.images import media_choice
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replacement_cut
 from keepwhole.policies.references import ReferenceIndex, argument_texts
@@ -63,7 +63,7 @@ class Rolling(Value):
             return None
         about: str | None = None
         age = uses.transcript.steps - item.step
-        if age > self.settings.max_age and not is_error_text(item.text, item.is_error):
+        if age > self.settings.max_age and not item.has_failed:
             used = uses.reference_to(item) if item.media is None else None
             if used is None:
                 return self._placeholder(item, age)
@@ -95,7 +95,7 @@ class Rolling(Value):
 
     def _cap_opened(self, item: Item, source: Source, about: str | None) -> Choice | None:
         tool = item.call.tool if item.call else ""
-        limits = self._limits(tool, source, is_error_text(item.text, item.is_error))
+        limits = self._limits(tool, source, item.has_failed)
         if item.name is not None:
             return choice_within(limits, item, as_arriving(item, source, about), "long", self.strategies)
         if len(item.text) <= limits.inline_limit:

@@ -19,6 +19,7 @@ from keepwhole.canonical.utf8 import count_chars, encode
 from keepwhole.models.media_tokens import RuleName, media_reserve, media_tokens
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import estimate, measure
+from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.kinds import Kind, kind_of, target_of
 from keepwhole.policies.uses import ResultUses
 from keepwhole.truncation.cut import ArgumentCut, Source, TextSource
@@ -58,6 +59,7 @@ class Item:
         "_images",
         "_imitates",
         "_media_chars",
+        "_reads_failed",
         "arguments",
         "call",
         "changes_arguments",
@@ -98,6 +100,7 @@ class Item:
         self._media_chars: int | None = None
         self._images: RuleName = images
         self._imitates: bool | None = None
+        self._reads_failed: bool | None = None
         media = returned.media
         if media is None:
             self.tokens, self.reserve = measure(returned.text)
@@ -134,6 +137,15 @@ class Item:
         if self._imitates is None:
             self._imitates = imitates(self.text)
         return self._imitates
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it reports a failure, as its provider or its text says."""
+        if self.is_error:
+            return True
+        if self._reads_failed is None:
+            self._reads_failed = is_error_text(self.text)
+        return self._reads_failed
 
     @property
     def media(self) -> Media | None:
