@@ -296,10 +296,11 @@ def test_what_a_shell_says_first_is_looked_past(before: str) -> None:
     assert kind_of(before + "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n") == "diff"
 
 
-def test_data_after_words_is_no_data_as_a_whole() -> None:
+def test_of_data_after_words_only_that_after_a_wrapper_is_data() -> None:
     assert kind_of(CODEX + json.dumps([{"id": n} for n in range(90)])) == "wrapped"
     assert kind_of("Some words.\n" + json.dumps([{"id": n} for n in range(90)])) == "text"
-    assert kind_of(CODEX + "id,name,note\n" + "1,2,3\n" * 40) == "text"
+    assert kind_of(CODEX + "id,name,note\n" + "1,2,3\n" * 40) == "csv"
+    assert kind_of("Some words.\n" + "id,name,note\n" + "1,2,3\n" * 40) == "text"
 
 
 @given(st.text(alphabet="a1:-/.,;|=<>{}[]()\"' \t\n→#@*", max_size=400), st.integers(1, 60))

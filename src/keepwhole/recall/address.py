@@ -16,7 +16,7 @@ from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep
 from keepwhole.recall.table import Table
 from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.truncation.notice import quoted
-from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.sniff import preface, sniff
 
 _LARGEST = 64_000_000
 """Longer texts are not read as a whole to find something in them."""
@@ -24,6 +24,8 @@ _MOST_VALUES = 2_000_000
 """A text with more values is refused: finding one in it would take too long and too much memory."""
 _LARGEST_TABLE = 12_000_000
 _LONGEST_ELEMENT = 400_000
+_LONGEST_PREFACE = 4_096
+"""What a shell's wrapper prints before its output is within the first characters."""
 _TOGETHER = 64
 """Short records that are read in one go."""
 _LONGEST_KEY = 80
@@ -70,11 +72,12 @@ def resolve_address(reader: BodyReader, path: str) -> "AddressedValue | Addresse
         return _records(reader, steps)
     if kind == "csv":
         return _rows(reader, steps)
-    if reader.chars and reader.text(0, 200).lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
+    begin = preface(reader.text(0, _LONGEST_PREFACE)) if kind == "wrapped" else 0
+    if kind == "wrapped" or reader.text(0, 200).lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         data = reader.read() if reader.facts.size <= _LARGEST else b""
         if not data or data.count(b",") > _MOST_VALUES:
             raise _too_large(reader)
-        return _in_json(data, steps)
+        return _in_json(data[reader.byte_at(begin) :], steps)
     message = "path leads into JSON, NDJSON and CSV, and this is none of them. Leave it out, or give a pattern."
     raise UsageError(message, message)
 

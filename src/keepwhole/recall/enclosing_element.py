@@ -30,7 +30,7 @@ from itertools import takewhile
 
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.rows import record_bounds
-from keepwhole.truncation.sniff import DATA, sniff
+from keepwhole.truncation.sniff import DATA, preface, sniff
 from keepwhole.truncation.unit_bounds import unit_bounds
 
 LONG_LINE = 400
@@ -56,6 +56,7 @@ _SETTING = re.compile(r"[\w.\"'/@ -]{1,200}[=:]|\s|[#;]|$")
 _COLUMNS = re.compile(r"\A[A-Z][A-Z0-9%()/_#-]*(?: +[A-Z][A-Z0-9%()/_#-]*)+\s*$")
 """The names of columns above a table of a command."""
 _MOST_HEADER = 400
+_LONGEST_PREFACE = 4_096
 _BAR = "|"
 _MOST_ABOVE = 200_000
 """Characters above a row in which the first one of its table is looked for."""
@@ -73,7 +74,7 @@ class EnclosingUnits:
     def header(self, line: int) -> int | None:
         """The line that names the columns of a row; None where none does."""
         if self._names_columns:
-            return 1
+            return self._first_line
         start, stop = self._reader.line_span(line, line)
         if self._reader.text(start, min(stop, start + 1)) != _BAR:
             return None
@@ -117,11 +118,17 @@ class EnclosingUnits:
         return list(unit_bounds(self._reader.text(), self._kind, _LONG_RECORD))
 
     @cached_property
+    def _first_line(self) -> int:
+        """The first line of the output itself, behind what a shell's wrapper prints."""
+        text = self._reader.text(0, _LONGEST_PREFACE)
+        return 1 + text.count(self._reader.eol, 0, preface(text))
+
+    @cached_property
     def _names_columns(self) -> bool:
-        """Whether the first line names the columns of all others."""
+        """Whether the first line of the output names the columns of all others."""
         if self._kind == "csv":
             return True
-        first = self._reader.line_span(1, 1)
+        first = self._reader.line_span(self._first_line, self._first_line)
         return first[1] - first[0] <= _MOST_HEADER and _COLUMNS.match(self._reader.text(*first)) is not None
 
     def _record(self, line: int) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""Rows and columns of a CSV text. Rows are shown as they are written, a single column as its fields."""
+"""Rows and columns of a CSV text, without what a shell's wrapper prints before it. Rows are shown as they are written,
+a single column as its fields."""
 
 import csv
 import io
@@ -8,6 +9,7 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
 from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep
 from keepwhole.truncation.rows import record_bounds
+from keepwhole.truncation.sniff import preface
 
 _LISTED = 30
 
@@ -20,8 +22,8 @@ class Table:
         self._bounds = record_bounds(text, eol, quoted=True)
         self.rows = max(0, len(self._bounds) - 2)
         first = text[: self._bounds[1]] if len(self._bounds) > 1 else text
-        self._first = first.rstrip("\r\n")
-        self._mark = max(",\t;|", key=first.count)
+        self._first = first[preface(first) :].rstrip("\r\n")
+        self._mark = max(",\t;|", key=self._first.count)
         self._names = self._fields(self._first.lstrip("\ufeff"))
 
     def column(self, steps: Sequence[PathStep]) -> int | None:

@@ -16,7 +16,7 @@ from keepwhole.truncation.json_element import JsonCut
 from keepwhole.truncation.lines import line_bounds
 from keepwhole.truncation.notice import rows_omitted
 from keepwhole.truncation.question import fold, scores, terms
-from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.sniff import preface, sniff
 from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.tree import merged
 from keepwhole.truncation.units import ChosenUnits
@@ -79,21 +79,32 @@ def _cut_rows(source: Source, text: str, bounds: Sequence[int], budget: int, opt
 
 
 def record_bounds(text: str, eol: str, quoted: bool) -> Sequence[int]:
-    """Where records begin, as `csv.reader` splits them; where quotes do not add up, a line is a record."""
+    """Where records begin, as `csv.reader` splits them; where quotes do not add up, a line is a record.
+
+    What a shell's wrapper prints before a table belongs to its header.
+    """
+    begin = preface(text) if quoted else 0
     if not (quoted and '"' in text):
-        return line_bounds(text, eol)
-    bounds, match = array("q", (0,)), _record(_delimiter(text), eol).match
+        return _lines_from(text, eol, begin)
+    bounds, match = array("q", (begin,)), _record(_delimiter(text[begin : begin + _HEADER]), eol).match
     while bounds[-1] < len(text):
         record = match(text, bounds[-1], bounds[-1] + _LONGEST)
         if record is None or record.end() == bounds[-1] + _LONGEST < len(text):
-            return line_bounds(text, eol)
+            return _lines_from(text, eol, begin)
         bounds.append(record.end())
+    bounds[0] = 0
     return bounds
+
+
+def _lines_from(text: str, eol: str, begin: int) -> Sequence[int]:
+    """Where lines begin; what is before the place `begin` belongs to the line there."""
+    bounds = line_bounds(text, eol)
+    return bounds if not begin else array("q", (0, *(at for at in bounds if at > begin)))
 
 
 def _delimiter(text: str) -> str:
     """What parts the columns: the mark that the first line has most of."""
-    return max(",\t;|", key=text[:_HEADER].partition("\n")[0].count)
+    return max(",\t;|", key=text.partition("\n")[0].count)
 
 
 @cache

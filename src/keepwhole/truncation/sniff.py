@@ -5,7 +5,7 @@ Must not know: what is done with the answer. When in doubt the answer is `text`.
 
 Data is what a parser would take as a whole; everything else is known by what most of its lines look like. What a
 shell's wrapper prints before the output of a command is skipped; JSON after it is `wrapped`: the whole is not JSON.
-JSON that was broken off is `broken`.
+JSON that was broken off is `broken`. A table stays one: the wrapper's lines belong to its header.
 """
 
 import re
@@ -157,7 +157,7 @@ def sniff(source: Source) -> Kind:
     if _is_diff(text[begin : begin + _NEAR]):
         return "diff"
     lines = _first_lines(text[begin:], source.eol, len(text) == source.chars)
-    if not begin and _is_csv(lines):
+    if _is_csv(lines):
         return "csv"
     return _by_lines([*_heads(lines), *_middle_heads(source)])
 
