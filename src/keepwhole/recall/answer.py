@@ -83,7 +83,11 @@ def read_id(arguments: Mapping[str, Any]) -> str:
     'art_1_x'
     """
     given = next(filter(None, map(arguments.get, ("id", "artifact_id", "trace_id", "traceId", "artifactId"))), "")
-    text = str(given)
+    return id_in(str(given))
+
+
+def id_in(text: str) -> str:
+    """The one id in a text that was copied with what stands around it; the text itself where that is not so."""
     found = _ID.findall(text[:_LONGEST_GIVEN])
     return found[0] if len(found) == 1 else text
 

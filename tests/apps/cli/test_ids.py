@@ -61,7 +61,9 @@ def ids_for(words: list[str], ids: dict[str, str]) -> list[str]:
     """What a command's id may be."""
     if words[0] == "sessions" or words[0] == "explain":
         return ["p1", ids["session"]]
-    return [ids["request"]] if words[0] == "sent" else [ids["artifact"], ids["trace"]]
+    if words[0] == "sent":
+        return [ids["request"]]
+    return [ids["artifact"], ids["trace"], f"[Artifact: {ids['artifact']}]"]
 
 
 FOUND = [(words, parser) for words, _, parser in commands()]

@@ -145,7 +145,10 @@ class CommandContext:
         )
 
     def find_result(self, any_id: str) -> Row:
-        """The result with this id: in the session asked for, else anywhere in the record."""
+        """The result with this id, also with the brackets of a notice: in the session asked for, else anywhere."""
+        from keepwhole.recall.answer import id_in  # most commands find none
+
+        any_id = id_in(any_id)
         for name in self._names_asked():
             row = self.store.find(name, any_id)
             if row is not None:
