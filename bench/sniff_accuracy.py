@@ -223,9 +223,8 @@ characters, which sees every line and the call (`judge` in `bench/sniff_accuracy
 - What the command runs: tests, checks and builds print logs, also when they are read from a running shell later.
 - What most lines look like, where neither says it: times and levels, hunks, matches of a search, paths, a table.
 
-It is made by a program too and is itself wrong at times: a reference, not the truth. A failed edit, or data inside a
-sentence, counts as text; lines that `grep` prints of one source file, without numbers,
-count as code.
+This judgment is made by a program too, and is sometimes wrong: it is a reference, not the truth. A failed edit, or data
+inside a sentence, counts as text; lines that `grep` prints of one source file, without numbers, count as code.
 """
 
 Pair = tuple[Kind, Kind]

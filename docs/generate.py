@@ -176,6 +176,15 @@ def _run_replay() -> str:
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
+def with_output(page: str, output: str) -> str:
+    """The page of a replay, with what the command prints in its first block of text."""
+    before, opening, rest = page.partition("```text\n")
+    _, closing, after = rest.partition("\n```\n")
+    if not opening or not closing:
+        raise SystemExit(f"{REPLAY} needs a block that begins with ```text.")
+    return before + opening + output + closing + after
+
+
 def _decisions() -> str:
     """The index of all decisions."""
     lines = [
@@ -195,6 +204,4 @@ def _decisions() -> str:
 if __name__ == "__main__":
     for file, text in pages().items():
         (REFERENCE / file).write_text(text, encoding="utf-8")
-    before, _, rest = REPLAY.read_text(encoding="utf-8").partition("```text\nRead ")
-    after = rest.partition("\n```")[2]
-    REPLAY.write_text(f"{before}```text\n{_run_replay()}\n```{after}", encoding="utf-8")
+    REPLAY.write_text(with_output(REPLAY.read_text(encoding="utf-8"), _run_replay()), encoding="utf-8")

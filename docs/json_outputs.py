@@ -95,8 +95,8 @@ the changelog. The same thing has the same name everywhere:
 | `content` | text of a result, as it was asked for |
 
 Asked for a part, `show`, `trace show` and `artifacts show` print the same fields; so do `search --by words` and
-`artifacts search`. The schemas are made from what each command prints over a made-up record; an `any` was null or empty
-there.
+`artifacts search`. The schemas are made from what each command prints over a made-up record; `any` marks a
+field that was null or empty there.
 """
 
 

@@ -12,11 +12,13 @@ from docs.public_modules import modules, returned
 _STABLE = """\
 # Public names
 
-Stable from 1.0 on, and changed before only with a line in the changelog: the ten names of `keepwhole` below with their
-parameters, the command line with its options, exit codes and [JSON](json.md), the [settings](settings.md), and the
-format of the record, which every later version reads. [What the methods return](#what-the-methods-return) is stable
-with its attributes. `keepwhole.integrations.*`, `keepwhole.standalone` and `keepwhole.testing` are
-[public](#other-public-modules) and may still change. Everything else is internal, also where a page imports it.
+These are stable from 1.0 on, and change before that only with a line in the changelog: the ten names of `keepwhole`
+below with their parameters, the command line with its options, exit codes and [JSON](json.md), the
+[settings](settings.md), and the format of the record, which every later version reads.
+[What the methods return](#what-the-methods-return) is stable with its attributes.
+
+`keepwhole.integrations.*`, `keepwhole.standalone` and `keepwhole.testing` are [public](#other-public-modules) and may
+still change. Everything else is internal, even if a page imports it.
 
 """
 _EXAMPLES = {

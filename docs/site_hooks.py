@@ -13,6 +13,11 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _OUTSIDE = ("http://", "https://", "#", "mailto:")
+_CONFIG = re.compile(r'<script id="__config" type="application/json">.*?</script>', re.S)
+_NO_VERSIONS_IN_A_FOLDER = """<script>if (location.protocol === "file:") {
+  const config = document.getElementById("__config"), { version, ...others } = JSON.parse(config.textContent);
+  config.textContent = JSON.stringify(others);
+}</script>"""
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -32,9 +37,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Take the one script that the theme would load from elsewhere from the site itself."""
+    """Let the page work from a folder: load no script from elsewhere, and do not look for other versions, which a
+    browser refuses there with an error."""
     place = posixpath.relpath("assets/iframe-worker.js", posixpath.dirname(page.file.dest_uri) or ".")
-    return output.replace("https://unpkg.com/iframe-worker/shim", place)
+    output = output.replace("https://unpkg.com/iframe-worker/shim", place)
+    return _CONFIG.sub(lambda config: config[0] + _NO_VERSIONS_IN_A_FOLDER, output, count=1)
 
 
 def repository() -> str:

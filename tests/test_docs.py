@@ -231,7 +231,7 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
             f"evidence worth {LEAN.worth:,}",
             f"free fewer than {auto.clear_at_least:,}",
             f"shown in full up to {auto.outsized:,} characters",
-            f"together are held to {auto.step_cap:,}",
+            f"of one step together:* at most {auto.step_cap:,} characters",
             f"results under {auto.min_tokens} tokens",
             f"below {auto.start:,} tokens",
             f"Above {auto.ceiling} of the window",
@@ -247,7 +247,7 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
 
 def test_the_life_of_a_result_under_retention_is_documented() -> None:
     said = " ".join((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split())
-    assert "under `retention` whole for two turns, then three lines and `get_task_trace`" in said
+    assert "| `retention` | in full for two turns | three lines and `get_task_trace` |" in said
     page = " ".join((ROOT / "docs/howto/retention.md").read_text(encoding="utf-8").split())
     assert "shown in full in the turn that made it and in the next" in page
     assert "first three lines and the call that reads it back" in page

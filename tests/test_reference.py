@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import keepwhole
-from docs import json_outputs, public_modules, public_names
+from docs import generate, json_outputs, public_modules, public_names
 
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(str(keepwhole.__file__)).parent
@@ -51,3 +51,14 @@ def test_every_method_of_a_session_has_an_example_that_calls_it() -> None:
     for name in methods:
         example = page.split(f"### `Session.{name}`")[1].split("```python")[1].split("```")[0]
         assert f".{name}(" in example or name == "close", name
+
+
+def test_the_page_of_a_replay_has_the_output_once_however_often_it_is_written() -> None:
+    page = generate.REPLAY.read_text(encoding="utf-8")
+    output = page.partition("```text\n")[2].partition("\n```\n")[0]
+    assert "Recommended: " in output
+    assert page.count("Recommended: ") == 1
+    assert generate.with_output(page, output) == page
+    other = generate.with_output(page, "So far nothing.")
+    assert generate.with_output(generate.with_output(page, "So far nothing."), "So far nothing.") == other
+    assert generate.with_output(other, output) == page

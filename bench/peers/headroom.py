@@ -62,13 +62,12 @@ _PAGE = """<!-- Written by python -m bench.peers.headroom --markdown; bench/peer
 # Truncation compared with headroom
 
 `python -m bench.peers.headroom --markdown` prints this page: `headroom-ai`
-0.42.0 and Keepwhole on the same texts, fresh ones for every call. In each text one fact stands a little after the
+0.42.0 and Keepwhole on the same texts, fresh ones for every call. In each text one fact is a little after the
 middle, and the question names it. A cell gives the CPU time of a call (median), the characters shown (median) and in
 how many texts the fact was still there. headroom takes no budget: Keepwhole gets as many characters as headroom showed,
-8,000 at least, and then 8,000. Where headroom shows all of a text it passed it on uncut, and so keeps every fact; so
-does Keepwhole where it is given as much. Where headroom shows a few hundred characters, Keepwhole shows more and has it
-easier. headroom also counts tokens on every call, which Keepwhole only estimates. Chinese takes three bytes a
-character.
+at least 8,000, and then 8,000. If headroom passes a text on uncut, it keeps every fact; so does Keepwhole if it may
+show as much. If headroom shows a few hundred characters, Keepwhole shows more, which is an advantage. headroom also
+counts tokens on every call, which Keepwhole only estimates. Chinese takes three bytes a character.
 
 {about}
 
@@ -197,7 +196,7 @@ def _weak_points(rows: list[KindRow]) -> Iterator[str]:
                 yield f"**{row.kind}**: with {size} we keep {ours.kept} facts of {ours.calls}, headroom {theirs}."
     slow = [f"{row.kind} ({row.least:.0f}×)" for row in rows if row.least < _WISH]
     if slow:
-        yield f"We want to be {_WISH} times faster at either size and are not: {'; '.join(slow)}."
+        yield f"The goal of being {_WISH} times faster at either size is missed for: {'; '.join(slow)}."
     dearer = [row.kind for row in rows if row.lossless.kept > row.ours.kept]
     if dearer:
         yield f"headroom's lossless mode, which mostly cuts nothing, keeps facts that we lose in: {'; '.join(dearer)}."

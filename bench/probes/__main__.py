@@ -18,9 +18,9 @@ facts in other words and word forms. A cell is the share of needles that the vie
 
 - `ours` is what Keepwhole chooses by itself for the result of a tool that it does not know; `chose` names it.
 - All strategies are given the question, except in the last column; `head`, `tail` and `lines` make no use of it.
-- *One* needle lies in the middle; *three* lie near the beginning, in the middle and near the end, and are asked for in
+- *One* needle is in the middle; *three* are near the beginning, in the middle and near the end, and are asked for in
   one question; *borders* are the very first and the very last unit. The languages have one needle, in the middle.
-- Where a strategy can make nothing of a text, the view is `head_tail`'s, as it is for users.
+- If a strategy cannot cut a text, the view is `head_tail`'s, as it is for users.
 
 The notice is part of the budget; `artifact_threshold` is lifted, so that both budgets are used in full.
 

@@ -263,11 +263,11 @@ class Session(SessionReader):
         return self.conversations.is_unsettled
 
     def settle(self) -> None:
-        """Record what `view(…, settles=True)` returned in full before it was on record."""
+        """Record what `view(…, settles=True)` returned in full without recording it first."""
         self.conversations.settle()
 
     def hydrate(self, messages: Iterable[MessageT]) -> list[MessageT]:
-        """Return the messages with every result in full that the record has.
+        """Return the messages with every recorded result in full.
 
         That is every view of ours, and what the client cut, cleared, emptied or dropped since.
         """
@@ -286,8 +286,8 @@ class Session(SessionReader):
         return self.conversations.show_whole(id, "pin")
 
     def tools_to_offer(self, dialect: str, *, were_offered: bool = False) -> list[dict[str, Any]]:
-        """The tools that a request is to offer, by the settings, or because they were offered once: the same objects
-        every time, which are not to be changed."""
+        """The tools that a request should offer, because of the settings or because they were offered before. They are
+        the same objects every time; do not change them."""
         is_wanted = self.settings.mode == "on" and self.recall_by == "tools"
         return offered_tools(dialect) if is_wanted or were_offered else []
 

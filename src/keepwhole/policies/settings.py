@@ -121,7 +121,7 @@ class RollingContext(SettingsSection):
     max_tokens_per_output: Count = 2_000
     """Maximum number of tokens of one result, never under 100; longer ones are cut by their tool's strategy."""
     placeholder: str = "[content truncated - {age} steps ago]"
-    """What stands for an old result; `{age}` or `{N}` is the number of steps since it came."""
+    """The text that replaces an old result; `{age}` or `{N}` is the number of steps since it arrived."""
 
     def words(self, age: int) -> str:
         """Return the placeholder of a result of that age."""

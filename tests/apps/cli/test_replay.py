@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from keepwhole import config
+from keepwhole.apps.cli import replay
+from keepwhole.apps.cli.main import main
 from keepwhole.replay.contenders import DEFAULT_CONTENDERS
 from keepwhole.replay.samples.files import write_samples
 from tests.apps.cli.cli import Cli
@@ -66,6 +68,14 @@ def test_the_settings_to_copy_are_settings(sampled: str, tmp_path: Path) -> None
 def test_the_output_in_the_documentation_is_what_is_printed(sampled: str) -> None:
     page = Path(__file__).parents[3] / "docs/howto/replay.md"
     assert f"```text\n{sampled.rstrip()}\n```" in page.read_text(encoding="utf-8")
+
+
+def test_what_a_file_gets_does_not_depend_on_how_fast_logs_are_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(replay, "_EARLY", -1)
+    assert main(["replay", "--sample", "--policy", "truncation", "--jobs", "1"]) == 0
+    assert capsys.readouterr().out.startswith("Read 4 runs in 4 files")
 
 
 def test_missing_logs_are_reported_with_what_to_do(cli: Cli) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import shlex
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from keepwhole.replay.runner import FREQUENCY_CHARS, ReplayJob, read_frequencies
 from keepwhole.replay.survey import LoggedRun, LogTotals, SurveyItem, merge_survey, survey
 
 _EARLY = 1.5
-"""Seconds after which first totals are printed, however much is still unread."""
+"""Seconds after which a person at a terminal sees first totals, however much is still unread."""
 _MEGABYTE = 1 << 20
 EXIT_NOTHING = 1
 
@@ -114,7 +115,7 @@ class _Replay:
         """Read all logs: the first pass."""
         sizes = {path: file_size(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
-        began, told = time.monotonic(), self._args.json
+        began, told = time.monotonic(), self._args.json or not sys.stdout.isatty()
         with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
             for found in map_in_processes(survey, largest_first, self._jobs):
                 self._found.append(found)

@@ -34,7 +34,7 @@ _COMPILED = 700
 shape, so that it is cut when it arrives, with the default settings too."""
 _MODEL = "claude-sonnet-4-5"
 _SYSTEM = (
-    "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
+    "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, fix it with "
     "the smallest change, and run the test again. Say at the end what was wrong."
 )
 _TOOLS: list[dict[str, Any]] = [
@@ -43,7 +43,7 @@ _TOOLS: list[dict[str, Any]] = [
         ("Bash", "Run a command in the repository's folder."),
         ("Read", "Read a file, with numbered lines."),
         ("Grep", "Search all files for a pattern."),
-        ("Edit", "Replace a text in a file by another one."),
+        ("Edit", "Replace a text in a file with another."),
     )
 ]
 
@@ -97,7 +97,7 @@ def _build() -> SampleTurn:
         if at == _COMPILED // 2:
             lines.append(f"native/{part}/{noun}_{at:03d}.c:41:9: warning: unused variable 'hours' [-Wunused-variable]")
     lines.append(f"make: {_COMPILED} files compiled, 1 warning, 0 errors")
-    return SampleTurn("assistant", "I build it once.", "Bash", {"command": "make native"}, "\n".join(lines))
+    return SampleTurn("assistant", "I'll build it once.", "Bash", {"command": "make native"}, "\n".join(lines))
 
 
 def _ask(router: SessionRouter, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ class _Model(NamedTuple):
                 "name": "get_artifact",
                 "input": {"id": name, "lines": "1-60"},
             }
-            content = [{"type": "text", "text": "I look at what was left out of an earlier result."}, call]
+            content = [{"type": "text", "text": "Let me read what was left out of an earlier result."}, call]
         stop = "tool_use" if any(part["type"] == "tool_use" for part in content) else "end_turn"
         message = {"id": scripted["id"], "type": "message", "role": "assistant", "model": _MODEL, "content": content}
         return json.dumps(message | {"stop_reason": stop, "usage": _bill(exchange, content)}).encode()

@@ -125,8 +125,8 @@ def coding_session(seed: int, client: Client, bugs: int) -> SampleSession:
     words = _Codex() if client == "codex" else _Claude()
     listing = "\n".join(f"{path}  {chance.randrange(2_000, 30_000)}" for path in project.paths)
     turns = [
-        SampleTurn("user", "The nightly tests fail. Mend them one after the other, and say at the end what was wrong."),
-        _call_turn(words.run("git ls-files --stage | head -100"), listing, "I look at the tree first."),
+        SampleTurn("user", "The nightly tests fail. Fix them one after the other, and say at the end what was wrong."),
+        _call_turn(words.run("git ls-files --stage | head -100"), listing, "Let me look at the tree first."),
     ]
     told: list[str] = []
     read: list[str] = []
