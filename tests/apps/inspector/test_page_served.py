@@ -1,12 +1,17 @@
 """The page over a real record: it shows what the server answers, from the list to the last byte."""
 
+import itertools
+import threading
+import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.sample import NAME, play
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.record.words_note import TOOL as WORDS
@@ -15,7 +20,7 @@ from keepwhole.session import Session
 from tests.apps.inspector.browser_tab import Looked
 from tests.apps.inspector.inspector_server import TOKEN, Served
 from tests.apps.inspector.waiting import until
-from tests.build import numbered_lines
+from tests.build import NOON, numbered_lines
 
 pytestmark = pytest.mark.browser
 FACTS = (
@@ -212,7 +217,7 @@ def test_the_last_words_of_a_log_come_after_its_last_result(looked: Callable[...
         if role == "user":
             session.keep("bash", {"command": "mend"}, "a bolt was loose")
     tab = looked("&session=s").tab
-    tab.wait_for_selector(".step .result")
+    tab.wait_for_selector(".step .story :text('a bolt was loose')")
     story = tab.locator(".step .story").inner_text()
     assert story.index("Mend the crane.") < story.index("a bolt was loose") < story.index("It is mended.")
 
@@ -243,3 +248,31 @@ def test_a_limit_is_named_once(looked: Callable[..., Looked], session: Session) 
     tab.wait_for_selector(".above .facts")
     terms = {term: value for term, value in tab.evaluate(FACTS)}
     assert terms["Limit of 5h"] == "42 % used"
+
+
+def test_the_sample_opens_at_its_first_stop_while_it_plays_and_announces_nothing(
+    looked: Callable[..., Looked], services: InspectorServices
+) -> None:
+    """All of it is new to whoever opens it: nobody has seen it without the steps that are played behind."""
+    record, opened, asked = services.record, threading.Event(), itertools.count()
+
+    def keeps_going() -> bool:
+        return next(asked) < 20 or opened.wait(15)
+
+    with ThreadPoolExecutor() as pool:
+        done = pool.submit(play, record.settings, record.store, float(NOON), 3, keeps_going)
+        while next(iter(record.store.rows(NAME, kind="decision")), None) is None:
+            time.sleep(0.01)
+        tab = looked(f"&session={NAME}").tab
+        tab.wait_for_selector("#step-2.chosen .what")
+        tab.wait_for_selector(".line.connected")
+        before = len(record.timeline(NAME).steps)
+        opened.set()
+        done.result(15)
+    total: Any = answers.one_session(services, PageRequest((NAME,)))["steps"]
+    assert total > before
+    until(tab, f"document.querySelector('.spacer').style.height === '{56 * total}px'")
+    tab.wait_for_timeout(1_300)  # until the page knows that it is over
+    assert tab.locator(".pill").count() == 0
+    assert tab.locator("#step-2.chosen").count() == 1
+    assert tab.locator("#said").inner_text() == ""

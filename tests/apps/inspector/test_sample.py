@@ -1,5 +1,7 @@
 """The sample has everything that the page can show."""
 
+from pathlib import Path
+
 import pytest
 
 from keepwhole import config
@@ -80,3 +82,18 @@ def test_it_can_be_stopped_in_the_middle(services: InspectorServices) -> None:
     left = iter([True] * 10)
     play(services.record.settings, store, float(NOON), keeps_going=lambda: next(left, False))
     assert 0 < store.sessions()[0].entries < 40
+
+
+def test_it_is_known_whether_it_still_plays(tmp_path: Path) -> None:
+    settings, store = config.load(home=str(tmp_path), environ={}), MemoryStore()
+    services, seen = InspectorServices(settings, store), list[bool]()
+
+    def keeps_going() -> bool:
+        if store.session(NAME) is not None:
+            seen.append(answers.one_session(services, PageRequest((NAME,)))["playing"])
+        return True
+
+    play(settings, store, float(NOON), 1, keeps_going)
+    assert seen
+    assert all(seen)
+    assert not answers.one_session(services, PageRequest((NAME,)))["playing"]

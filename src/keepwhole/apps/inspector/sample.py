@@ -82,6 +82,7 @@ def play(
         if message["role"] == "assistant":
             clock.advance(_SECONDS)
             _ask(router, _request(messages[:at]), model, message)
+    router.session(NAME).end()
     router.close()
     return NAME
 

@@ -131,6 +131,7 @@ class Sessions:
                 "course": self._once(self._course, timeline),
                 "steps": len(timeline.steps),
                 "reading": timeline.share_read if timeline.share_read < 1 else None,
+                "playing": info.agent == SAMPLE_AGENT and info.ended_at is None,
                 "branches": [{"name": showable(name), "steps": count} for name, count in _largest_branches(timeline)],
                 "shadow": _shadow(timeline),
                 "notes": _notes(timeline),

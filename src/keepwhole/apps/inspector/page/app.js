@@ -47,7 +47,7 @@ const useSession = (name) => {
   const looked = useRef({ step: null, tell: () => {} }).current; // the step in view, for the window's bar
   const timer = useRef(null);
   const load = (signal) => get(path.session(name), {}, signal).then(
-    (summary) => { setState({ summary, name }); return summary; },
+    (summary) => { setState({ summary, name }); if (summary.playing) soon(); return summary; },
     (error) => error.name !== "AbortError" && setState((old) => (old.summary && old.name === name ? old : { error, name })),
   );
   const soon = () => { timer.current ??= setTimeout(() => { timer.current = null; load(); }, SUMMARY_EVERY); };

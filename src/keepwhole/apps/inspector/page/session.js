@@ -190,6 +190,7 @@ const Session = ({ route, session, summary }) => {
   const seen = useRef(total);
   const remember = useAddress();
   const reading = Boolean(summary.reading);
+  const playing = Boolean(summary.playing);
   const behind = total < summary.steps; // they are counted next
   const wanted = useRef(null); // a step that is not read yet
   const choose = (index, where) => {
@@ -216,19 +217,34 @@ const Session = ({ route, session, summary }) => {
     else if (route.step !== undefined && route.step !== chosen) choose(route.step);
     if (route.step === undefined) setOpened(false);
   }, [route]);
+  // What is played is new to whoever opens it: it begins where there is something to see, until one looks elsewhere.
+  const touched = useRef(route.step !== undefined);
+  const telling = summary.tour?.[0]?.index ?? total;
+  useEffect(() => {
+    const touch = () => { touched.current = true; };
+    const hands = ["pointerdown", "keydown", "wheel"];
+    for (const each of hands) addEventListener(each, touch, { passive: true, capture: true });
+    return () => { for (const each of hands) removeEventListener(each, touch, { capture: true }); };
+  }, []);
+  useEffect(() => {
+    if (touched.current || telling >= total) return;
+    setChosen(telling);
+    reveal(box.current, telling, "middle");
+  }, [telling, telling < total]);
   // At the end one stays at the end, once it is known where that is; anywhere else nothing moves.
   const following = useRef(true);
-  const unread = useRef(reading);
+  const unread = useRef(reading || playing);
   useLayoutEffect(() => {
-    if (reading) { unread.current = true; return; }
+    if (reading || (playing && !touched.current)) { unread.current = true; return; }
     if (behind) return;
     const old = unread.current; // what was read just now is not new
     unread.current = false;
     if (wanted.current !== null) seen.current = total; // it goes there next
     else if (total > seen.current && following.current && chosen === seen.current - 1) { seen.current = total; choose(total - 1); }
     else if (old) { seen.current = total; steps.draw(); }
-    else if (total > seen.current) say(`${many(total - seen.current, "new step")}`);
-  }, [total, reading]);
+    else if (total > seen.current && !playing) say(`${many(total - seen.current, "new step")}`);
+    if (playing) unread.current = true;
+  }, [total, reading, playing]);
   useEffect(() => {
     const watch = () => { following.current = atEnd(box.current); if (following.current && seen.current !== total) { seen.current = total; steps.draw(); } };
     box.current.addEventListener("scroll", watch, { passive: true });
@@ -242,7 +258,7 @@ const Session = ({ route, session, summary }) => {
     if (key === "Enter" && document.activeElement === box.current) { setOpened(true); detail.current?.focus(); return true; }
     return false;
   });
-  const fresh = reading ? 0 : total - seen.current;
+  const fresh = reading || playing ? 0 : total - seen.current;
   return html`<div class=${opened ? "session opened" : "session"}>
     <div class="above"><${Heading} name=${name} summary=${summary} total=${total} tour=${summary.tour && html`<${Tour} stops=${summary.tour} chosen=${chosen} go=${(index) => { choose(index, "middle"); setOpened(true); }} />`} /><${Facts} summary=${summary} />
       ${summary.reading && html`<p class="note" role="status">Reading the record: ${share(summary.reading)} <progress max="1" value=${summary.reading} aria-label="Read"></progress></p>`}
