@@ -1,17 +1,18 @@
 """The numbers of a session in which much goes wrong can be recomputed from the provider's log, wherever they are shown.
 
 One conversation has all of it: requests that are refused and tried again, an answer that breaks off, what is cached for
-an hour, a sub-agent with a model of its own, a result that is read back in a hidden round, a client that compacts, and
-a request that is larger than its window is said to be. The provider's bills are those of `tests.upstream.prompt_cache`.
+an hour, a sub-agent with a model of its own, another one of another provider, a result that is read back in a hidden
+round, a user who switches to another model, a client that compacts, and a request that is larger than its window is
+said to be. The providers' bills are those of `tests.upstream.prompt_cache`.
 """
 
 import json
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
@@ -25,15 +26,15 @@ from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFac
 from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
-from tests.apps.proxy.proxy_server import ask, proxy
-from tests.apps.test_displayed_numbers import amounts, listing
-from tests.upstream.prompt_cache import Bill, Breakpoints, Clock
+from tests.apps.proxy.proxy_server import PATHS, ask, proxy
+from tests.apps.test_displayed_numbers import amounts, listing, requests
+from tests.upstream.prompt_cache import Bill, Breakpoints, ChatPrefixes, Clock, Till
 from tests.upstream.scripted import Scripted, serving
-from tests.upstream.spelling import Json
+from tests.upstream.spelling import SPELLINGS, Json, Text
 
 NAME, WINDOW, MADE = "odd", 40_000, 7
 MARK = {"type": "ephemeral", "ttl": "1h"}
-PRICES = {"claude-sonnet-4-5": 3.0, "claude-haiku-4-5": 1.0}
+PRICES = {"claude-sonnet-4-5": 3.0, "claude-haiku-4-5": 1.0, "claude-opus-4-5": 5.0, "gpt-5": 1.25}
 EAGER = "auto:\n  start: 4000\n  worth: 0\n  horizon: 10\n  keep_steps: 2\n  clear_at_least: 5000\n"
 _ID = re.compile(r"art_[A-Za-z0-9_]+")
 
@@ -56,11 +57,23 @@ class Told(NamedTuple):
         return 0.0 if self.bill is None else self.bill.cost * PRICES.get(self.model, 0.0) / 1e6
 
 
+class Tills(dict[str, Till]):
+    """Who bills for each model; a cache has nothing of what another model was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._clock = Clock()
+
+    def __missing__(self, model: str) -> Till:
+        self[model] = (ChatPrefixes if model.startswith("gpt") else Breakpoints)(self._clock)
+        return self[model]
+
+
 class Provider(Scripted):
     """Bills what it answers, and logs all that it is asked."""
 
     log: list[Told]
-    till: Breakpoints
+    tills: Tills
     fate: dict[int, Any]
     """What happens to a request, by its number: a status, `cut` or `recall`."""
 
@@ -70,15 +83,19 @@ class Provider(Scripted):
         if isinstance(fate, int):
             self.log.append(Told(body["model"], fate, None))
             return self.answer(fate, "application/json", b'{"type": "error", "error": {"type": "x", "message": "no"}}')
-        bill = self.till.bill(body)
+        till = self.tills[body["model"]]
+        bill = till.bill(body)
         self.log.append(Told(body["model"], 200, bill, fate == "cut"))
+        if self.path.endswith(PATHS["openai_chat"]):
+            answered = SPELLINGS["openai_chat"].whole([Text("ok")], 1, till.usage(bill, MADE))
+            return self.answer(200, "application/json", json.dumps(answered).encode())
         content: list[Json] = [{"type": "text", "text": "ok"}]
         if fate == "recall":
             found = _ID.findall(json.dumps(body["messages"]))
             call = {"id": "toolu_back", "name": "get_artifact", "input": {"id": found[0], "lines": "1-40"}}
             content = [{"type": "tool_use", **call}]
         about = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "stop_reason": None}
-        usage = self.till.usage(bill, MADE)
+        usage = till.usage(bill, MADE)
         if fate == "cut":
             begun = {"type": "message_start", "message": {**about, "content": [], "usage": usage}}
             return self._break_off(f"event: message_start\ndata: {json.dumps(begun)}\n\n".encode())
@@ -94,11 +111,17 @@ class Provider(Scripted):
         self.close_connection = True
 
 
+class Post(Protocol):
+    """Sends a request; returns the status of its answer."""
+
+    def __call__(self, body: Json, path: str = ..., /) -> int: ...
+
+
 class Conversation:
     """A client with one conversation, which marks the end of what it sends for the cache."""
 
     def __init__(self, model: str, system: str, said: str) -> None:
-        self._model, self._system = model, system
+        self.model, self._system = model, system
         self.messages: list[Json] = [{"role": "user", "content": said}]
 
     def work(self, number: int) -> None:
@@ -120,7 +143,7 @@ class Conversation:
         messages[-1]["content"] = blocks
         schema = {"type": "object", "properties": {"command": {"type": "string"}}}
         tools = [{"name": "Bash", "description": "Run a command.", "input_schema": schema}]
-        about: Json = {"model": self._model, "max_tokens": 99, "system": self._system, "tools": tools}
+        about: Json = {"model": self.model, "max_tokens": 99, "system": self._system, "tools": tools}
         return {**about, "messages": messages, **({"stream": True} if streamed else {})}
 
 
@@ -167,7 +190,7 @@ def in_unit(log: Sequence[Told], unit: str) -> float:
     return sum(told.dollars if unit == "usd" else told.bill.cost for told in log if told.bill is not None)
 
 
-def play(post: Callable[[Json], int], sub_agent: str) -> None:
+def play(post: Post, sub_agent: str) -> None:
     """What happens. A request that is refused is sent again once."""
     main = Conversation("claude-sonnet-4-5", "You are an agent. " * 80, "Look at all parts, please.")
 
@@ -185,14 +208,19 @@ def play(post: Callable[[Json], int], sub_agent: str) -> None:
             for _ in range(3):
                 send(other)
                 other.work(next(numbers))
+        if turn == 4:
+            for body in islice(requests("openai_chat"), OF_OTHER):
+                post(body, PATHS["openai_chat"])
+        if turn == 5:
+            main.model = "claude-opus-4-5"
     main.compact()
     for _ in range(4):
         send(main)
         main.work(next(numbers))
 
 
-CALLS = 13
-FATE = {2: 529, 6: 400, 12: "cut", 14: "recall"}
+CALLS, OF_OTHER = 16, 4
+FATE = {2: 529, 6: 429, 16: "cut", 18: "recall"}
 """The numbers are those of the provider's log."""
 
 
@@ -204,14 +232,14 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     settings = config.load(folder=str(cli.folder), environ=cli.environ)
     meter, asked, log, without = Meter(0), list[int](), list[Told](), list[Told]()
     fate = {number: what for number, what in FATE.items() if what != "recall"}
-    with serving(Provider, till=Breakpoints(Clock()), log=without, fate=fate) as port:
-        play(lambda body: ask(port, "/v1/messages", body).status, request.param)
-    with serving(Provider, till=Breakpoints(Clock()), log=log, fate=FATE) as port:
+    with serving(Provider, tills=Tills(), log=without, fate=fate) as port:
+        play(lambda body, path="/v1/messages": ask(port, path, body).status, request.param)
+    with serving(Provider, tills=Tills(), log=log, fate=FATE) as port:
         own = proxy(f"http://127.0.0.1:{port}", settings=settings, reporter=meter.add, tenants="one")
         with own as running:
 
-            def post(body: Json) -> int:
-                answered = ask(running.port, "/v1/messages", body, {"x-keepwhole-session": NAME})
+            def post(body: Json, path: str = "/v1/messages") -> int:
+                answered = ask(running.port, path, body, {"x-keepwhole-session": NAME})
                 running.rest()
                 asked.append(answered.status)
                 return answered.status
@@ -249,11 +277,11 @@ def test_a_deployment_has_the_window_of_the_model_that_answers(tmp_path: Path) -
 
 
 def test_all_of_it_has_happened(recorded: Recorded) -> None:
-    assert [told.status for told in recorded.log if told.status != 200] == [529, 400]
+    assert [told.status for told in recorded.log if told.status != 200] == [529, 429]
     assert [told.is_cut for told in recorded.log].count(True) == 1
     assert len(recorded.log) == recorded.asked + 1, "one hidden round"
     assert sum(bill.written_long for bill in recorded.bills)
-    assert len({told.model for told in recorded.log}) == 2
+    assert len({told.model for told in recorded.log}) == 4
 
 
 def test_paid_is_what_was_billed_everywhere(recorded: Recorded) -> None:
@@ -334,3 +362,16 @@ def test_tokens_windows_errors_and_times_are_those_of_the_log(recorded: Recorded
     assert paid == pytest.approx(figures["paid"], abs=0.0005 * len(bills) if figures["unit"] == "usd" else len(bills))
     saved = sum(step["cost"]["figures"]["saved"] for step in steps if step["cost"])
     assert saved == pytest.approx(figures["saved"], abs=0.001 * len(bills) if figures["unit"] == "usd" else len(bills))
+
+
+def test_an_exported_file_has_the_figures_of_the_page(recorded: Recorded) -> None:
+    page = recorded.cli("sessions", "export", NAME, "--format", "html").stdout.decode()
+    (data,) = re.findall(r'<script type="application/json" id="record">(.*?)</script>', page, re.S)
+    exported = json.loads(data)
+    summary, steps = exported["summary"], exported["steps"]
+    assert summary["cost"]["figures"] == recorded.figures
+    assert summary["indicator"]["used"] == sum(item["tokens"] for item in summary["indicator"]["items"])
+    assert [step["usage"]["input"] for step in steps if step["usage"]] == [bill.tokens for bill in recorded.bills]
+    assert [step["cost"] for step in steps] == [
+        step["cost"] for step in recorded.inspected(answers.list_steps, count="100")["steps"]
+    ]
