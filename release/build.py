@@ -7,6 +7,7 @@ another umask, time zone and hash seed, and compares. Beside the archives it wri
 import argparse
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def copy_tree(target: Path, root: Path = ROOT) -> None:
 
 def build_in(folder: Path, umask: str, environ: dict[str, str]) -> list[Path]:
     """Build the archives of the tree in a folder; return them."""
-    command = f"umask {umask} && exec {sys.executable} -m hatchling build --directory ../out"
+    command = f"umask {umask} && exec {shlex.quote(sys.executable)} -m hatchling build --directory ../out"
     surroundings = {**os.environ, "SOURCE_DATE_EPOCH": "1767225600", **environ}
     out = folder.parent / "out"
     shutil.rmtree(out, ignore_errors=True)

@@ -17,6 +17,7 @@ from docs.vendor import TARGET
 from release.build import LARGEST_WHEEL, ROOT, build, build_in, tracked
 from release.install_size import LARGEST, measure
 from release.repository import repository
+from release.unpack import unpack
 from release.vendor import parts
 
 _FRESH_HEADING = "not released yet"
@@ -110,7 +111,7 @@ def wheel_of(source: Path) -> Path:
     """Build the wheel of a source archive, beside it, as an installer does that takes no wheels."""
     folder = source.parent / "of source"
     with tarfile.open(source) as archive:
-        archive.extractall(folder, filter="data")
+        unpack(archive, folder)
     (tree,) = folder.iterdir()
     return next(file for file in build_in(tree, "022", {}) if file.suffix == ".whl")
 

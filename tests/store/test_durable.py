@@ -24,7 +24,8 @@ def test_a_folder_of_ours_is_0700_whatever_the_umask(tmp_path: Path, mask: int) 
 
 
 def test_a_folder_that_is_there_already_stays_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir(mode=0o755)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine").chmod(0o755)
     make_folder(str(tmp_path / "mine"))
     assert stat.S_IMODE((tmp_path / "mine").stat().st_mode) == 0o755
 

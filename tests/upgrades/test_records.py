@@ -13,6 +13,7 @@ from keepwhole.errors import StoreRefused
 from keepwhole.store.sqlite.schema import scripts
 from keepwhole.store.verify import verify
 from keepwhole.version import VERSION
+from release.unpack import unpack
 from tests.apps.cli.cli import Cli
 from tests.upgrades.record_of_release import FOLDER, MODEL, conversation, digest
 
@@ -23,7 +24,7 @@ RECORDS = sorted(FOLDER.glob("*.tar.xz"))
 def record(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     """The folder of a record, and what must be in it."""
     with tarfile.open(request.param) as archive:
-        archive.extractall(tmp_path, filter="data")
+        unpack(archive, tmp_path)
     return tmp_path, json.loads((tmp_path / "expected.json").read_text(encoding="utf-8"))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_a_project_names_us_by_name_and_a_user_by_path(cli: Cli) -> None:
     assert '"keepwhole hook run codex"' in path.read_text()
     cli("hook", "install", "codex", "--scope", "user")
     command = json.loads(path.read_text())["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
-    assert os.path.isabs(command.split()[0])
+    assert os.path.isabs(shlex.split(command)[0])
 
 
 def test_settings_keep_their_permissions_and_stay_where_a_link_leads(cli: Cli) -> None:

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -110,7 +111,7 @@ def test_the_exit_code_is_the_agents(cli: Cli) -> None:
 
 def test_the_exit_code_is_the_agents_whatever_happens_to_the_record(cli: Cli) -> None:
     breaking = (
-        f"{sys.executable} {AGENT} 0 go; "
+        f"{shlex.join([sys.executable, AGENT])} 0 go; "
         'for file in "$KEEPWHOLE_HOME"/record.db*; do yes garbage | head -c 600000 > "$file"; done; exit 7'
     )
     with upstream([(LONG,)]) as port:
@@ -372,7 +373,7 @@ def test_requests_that_a_full_disk_did_not_take_are_counted(cli: Cli) -> None:
 def several(cli: Cli, port: int, *options: str) -> str:
     """The receipt of an agent that is started again until it succeeds."""
     cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
-    once = f"{sys.executable} {AGENT} 0 go 2>/dev/null"
+    once = f"{shlex.join([sys.executable, AGENT])} 0 go 2>/dev/null"
     done = cli("wrap", *options, "--", "sh", "-c", f"{once} || {once} || {once}")
     assert done.returncode == 0
     return done.stderr.decode()
