@@ -66,7 +66,7 @@ def _cli() -> str:
     lines = [
         "# Command line\n",
         "`--json` prints JSON for programs. Exit codes: 1 a check that failed, or the system; 2 wrong use;",
-        "3 not found; 4 trouble with the record. `run` exits with its command's code.\n",
+        "3 no such session, result or record; 4 trouble with the record. `run` exits with its command's code.\n",
     ]
     for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"keepwhole {name}", add_help=False)

@@ -14,7 +14,7 @@ from keepwhole.truncation import client_cut
 
 MARKER = "truncation_marker"
 IMITATED = "imitated_arguments"
-"""The flag of a result whose call has the words that stand for cut arguments: a model has written them itself."""
+"""The flag of a result whose call has the words that replace cut arguments: a model has written them itself."""
 _HELP = {
     "results_total": "Results that were stored.",
     "truncations_total": "Decisions about how a result is shown.",
@@ -24,7 +24,7 @@ _HELP = {
     "bytes_kept_total": "Bytes of results that were stored.",
     "unstored_total": "Results that could not be stored.",
     "canonical_writes_with_truncation_marker": "Stored results that another program had cut before.",
-    "imitated_arguments_total": "Calls in which a model wrote the words that stand for cut arguments.",
+    "imitated_arguments_total": "Calls in which a model wrote the words that replace cut arguments.",
     "truncation_rate": "Share of results that were shown cut or replaced.",
     "tool_result_missing_rate": "Share of calls whose result is not stored.",
     "tool_refetch_rate": "Share of calls that were repeated while the earlier result was hidden.",

@@ -31,12 +31,12 @@ def decided(rule: str, chars: int, width: int | None = None, height: int | None 
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        (KeptCounts(), "0 results whole"),
-        (KeptCounts(1), "1 result whole"),
-        (KeptCounts(1_234), "1,234 results whole"),
+        (KeptCounts(), "0 results in full"),
+        (KeptCounts(1), "1 result in full"),
+        (KeptCounts(1_234), "1,234 results in full"),
         (KeptCounts(2, cut=1), "2 results, 1 of them as the client had cut them"),
         (KeptCounts(1, marked=1), "1 result, with a mark of truncation in it"),
-        (KeptCounts(7, recalls=1), "7 results whole, read back once"),
+        (KeptCounts(7, recalls=1), "7 results in full, read back once"),
         (KeptCounts(7, cut=1, recalls=2_000), "7 results, 1 of them as the client had cut them, read back 2,000 times"),
         (
             KeptCounts(9_000, 2_000, 3_000),

@@ -325,8 +325,8 @@ def test_metrics_have_the_sums_of_the_bills(recorded: Recorded) -> None:
 def test_what_was_read_back_is_no_result_that_was_kept(recorded: Recorded) -> None:
     results = recorded.calls
     summary = recorded.inspected(answers.one_session)
-    assert f"kept      {results} results whole, read back once" in recorded.receipt
-    words = f"{results} results whole, read back once"
+    assert f"kept      {results} results in full, read back once" in recorded.receipt
+    words = f"{results} results in full, read back once"
     assert summary["kept"] == words
     assert words in recorded.cli.said("status", "--session", NAME)
 

@@ -69,7 +69,7 @@ def test_an_output_that_the_client_cut_is_read_back_whole(name: str, tmp_path: P
     case = CASES[name]
     command, text = listing(case.lines)
     home, receipt = run_until_saved(case, command, tmp_path)
-    assert "2 results whole" in receipt
+    assert "2 results in full" in receipt
     store = SqliteStore(str(home / ".keepwhole"))
     (info,) = store.sessions()
     row = next(row for row in store.rows(info.name, kind="result") if not result_of(row).tool.startswith("keepwhole_"))

@@ -247,7 +247,7 @@ def test_the_history_of_a_result_is_listed_step_by_step() -> None:
     words = made("full").words
     assert "step 3: cut when it arrived, 2k tokens left" in words
     assert "step 41: replaced by a pointer in a batch, 31 tokens left" in words
-    assert "whole to the end" in words
+    assert "in full to the end" in words
 
 
 def test_what_was_hidden_comes_with_the_call_that_brings_it_back() -> None:

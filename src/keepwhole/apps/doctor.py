@@ -171,7 +171,7 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
         yield Diagnosis("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
     if not problems:
         count = len(record.store.sessions())
-        yield Diagnosis("ok", f"schema {found}, {count} session{'' if count == 1 else 's'}, database structure whole")
+        yield Diagnosis("ok", f"schema {found}, {count} session{'' if count == 1 else 's'}, database structure intact")
 
 
 def _files(record: LocalRecord) -> Iterator[Diagnosis]:

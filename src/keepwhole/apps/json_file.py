@@ -33,7 +33,7 @@ def parse(text: str) -> Any:
     try:
         value, stop = read_value(text, skip_space(text, 0))
     except (StopIteration, RecursionError) as error:
-        raise ValueError("there is no JSON in it") from error
+        raise ValueError("it is not valid JSON") from error
     if skip_space(text, stop) != len(text):
         raise ValueError(f"something follows its end, at character {stop:,}")
     return value

@@ -1,4 +1,4 @@
-"""What is said of the results on record: how many, how many of them the client had cut before, and what they have.
+"""The words about recorded results: how many, how many of them the client had cut before, and what they have.
 
 Owns: these words and counts, for the receipt, every command and the inspector.
 """
@@ -40,14 +40,14 @@ class KeptCounts(NamedTuple):
         """The counts in words.
 
         >>> KeptCounts(42, cut=16).words, KeptCounts(1).words
-        ('42 results, 16 of them as the client had cut them', '1 result whole')
+        ('42 results, 16 of them as the client had cut them', '1 result in full')
         >>> KeptCounts(1, cut=1).words, KeptCounts(3, marked=2).words
         ('1 result, as the client had cut it', '3 results, 2 of them with a mark of truncation in them')
         >>> KeptCounts(7, recalls=1).words
-        '7 results whole, read back once'
+        '7 results in full, read back once'
         """
         number = f"{self.kept:,} result" + ("" if self.kept == 1 else "s")
-        parts = [number if self.cut or self.marked else f"{number} whole"]
+        parts = [number if self.cut or self.marked else f"{number} in full"]
         if self.cut:
             parts.append(_share(self.kept, self.cut, "as the client had cut"))
         if self.marked:

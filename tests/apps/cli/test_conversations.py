@@ -85,6 +85,13 @@ def test_explain_says_which_rule_edited_what_and_how_to_undo_it(cli: Cli, viewed
     assert len(cli.json("explain", "work", "2")["edits"]) == 1
 
 
+def test_a_number_alone_explains_that_result_of_the_newest_session(cli: Cli, viewed: dict[str, Any]) -> None:
+    assert cli.json("explain", "2") == cli.json("explain", "work", "2")
+    with Session("2", store=str(cli.folder / "home")) as named:
+        named.keep("bash", None, "short")
+    assert cli.json("explain", "2") == {"session": "2", "edits": []}
+
+
 def test_explain_reports_that_nothing_was_edited(cli: Cli) -> None:
     session = Session("quiet", store=str(cli.folder / "home"))
     session.view([{"role": "user", "content": "hello"}])

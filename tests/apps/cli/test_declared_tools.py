@@ -66,7 +66,7 @@ def test_the_report_adds_up_all_sessions(recorded: Cli) -> None:
 def test_a_record_without_declarations_says_so(cli: Cli) -> None:
     _record(cli, "bare", (), ["Bash"])
     assert "declarations" not in cli.said("status", "--session", "bare")
-    assert "No request on record declares a tool." in cli.said("report", "--tools")
+    assert "No recorded request declares a tool." in cli.said("report", "--tools")
     assert cli.json("report", "--tools") == {"servers": []}
 
 

@@ -32,7 +32,7 @@ def imported(runs: int, **figures: int) -> tuple[list[Imported], dict[str, Any]]
     ("figure", "words"),
     [
         ("truncated", "1,200 had been cut before they were imported; they are marked `legacy_truncated`."),
-        ("restored", "1,200 are whole again, from copies beside the logs."),
+        ("restored", "1,200 are complete again, from copies beside the logs."),
         ("refused", "1,200 are over `session_quota` and were left out. Raise it and import again."),
         ("apart", "1,200 have the source and id of another run; a number was added to their names."),
     ],
@@ -49,7 +49,7 @@ def test_import_lists_twenty_sessions_and_counts_the_others(runs: int, more: lis
     import_._print(*imported(runs))
     said = lines(capsys)
     assert [line for line in said if line.startswith("and ")] == more
-    assert f"{runs} runs, {2 * runs} results added, {runs} there already." in said
+    assert f"{runs} runs, {2 * runs} results added, {runs} already there." in said
     assert sum(line.split()[0] in {f"s{n}" for n in range(runs)} for line in said) == min(20, runs)
     assert said[-1] == "search one: keepwhole search --session s0 WORDS"
 

@@ -99,7 +99,7 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
     assert "tokens" in tab.locator(".rule").first.inner_text()
     tab.goto(tab.url.replace("/step/65", "/step/61"))
     tab.wait_for_selector(".note.turn")
-    assert "21,000 tokens had to be read anew" in tab.locator(".note.turn").inner_text()
+    assert "21,000 tokens had to be read again" in tab.locator(".note.turn").inner_text()
     assert "4 results · ≈ −17k tokens" in tab.locator(".decisions").inner_text()
     tab.locator(".decisions summary").click()
     assert tab.locator(".decisions li a").count() == 4
@@ -114,9 +114,9 @@ def test_a_result_that_was_cut_after_its_step_is_shown_as_it_was_then_and_says_s
 def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:
     one = look(1600)
     tab = one.see("/session/fix-the-router/step/65", ".pair .seen")
-    tab.get_by_role("button", name="Show whole again").first.click()
+    tab.get_by_role("button", name="Show in full again").first.click()
     tab.get_by_text("+4,300 tokens").wait_for()
-    assert tab.locator(".result").first.get_by_role("button", name="Show whole again").count() == 0
+    assert tab.locator(".result").first.get_by_role("button", name="Show in full again").count() == 0
     tab.get_by_role("button", name="Pin").first.click()
     tab.get_by_text("Pinned: never cut").wait_for()
     assert [path.rsplit("/", 1)[1] for path, _ in one.fake.posted] == ["undo", "pin"]
@@ -364,7 +364,7 @@ def test_an_empty_session_and_one_that_is_not_there(look: Look) -> None:
         "Nothing kept in this session yet" in one.see("/session/nothing-yet", ".state").locator(".state").inner_text()
     )
     said = one.see("/session/absent", ".state").locator(".state").inner_text()
-    assert "Not on record" in said
+    assert "Not recorded" in said
     assert "keepwhole sessions" in said
 
 

@@ -116,7 +116,7 @@ def test_a_session_without_requests_is_played_by_its_results(services: Inspector
         session.keep("execute_command", {"command": f"make {number}"}, numbered_lines(2_000))
     told = services.what_if.compare("s", {"policy": "truncation"})
     assert told["after"]["tokens"] < told["after"]["tokens_whole"]
-    assert "No request is on record" in told["notes"][0]
+    assert "No request was recorded" in told["notes"][0]
 
 
 def test_too_little_to_replay_is_reported_with_a_reason(page: Served, session: Session) -> None:

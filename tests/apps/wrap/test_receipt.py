@@ -104,13 +104,13 @@ def test_a_hidden_round_is_no_request_of_the_agent_but_its_tokens_are_sent() -> 
 
 def test_why_requests_are_not_on_record_is_explained_with_what_to_do() -> None:
     unnamed = told(step(10, 10), unrecorded=1, unnamed=1)
-    assert unnamed[0] == "keepwhole: 2 requests, 1 of them not on record"
+    assert unnamed[0] == "keepwhole: 2 requests, 1 of them not recorded"
     assert any(line.startswith("  why ") and "`--session ID`" in line for line in unnamed)
     lost = told(step(10, 10), unrecorded=35, unstored=35)
-    assert lost[0] == "keepwhole: 36 requests, 35 of them not on record"
+    assert lost[0] == "keepwhole: 36 requests, 35 of them not recorded"
     assert any(line.startswith("  why ") and "`keepwhole doctor`" in line for line in lost)
     plain = receipt(Tally({}, unrecorded=1), PROFILE_OF, "aider")
-    assert plain[0] == "keepwhole: 1 request, 1 of them not on record"
+    assert plain[0] == "keepwhole: 1 request, 1 of them not recorded"
     assert "no tools" in plain[1]
     assert receipt(Tally({}, unrecorded=1, mode="off"), PROFILE_OF, "aider") == plain[:1], "that was the user's wish"
 

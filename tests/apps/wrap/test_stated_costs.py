@@ -143,7 +143,7 @@ def test_what_a_hidden_round_costs_is_paid_by_keepwhole_alone(tmp_path: Path) ->
         cli, receipt = wrapped(tmp_path / name, script, "policy: auto\n")
         assert len(requests(cli)) == len(script) + 1
         assert len(stated(cli, receipt)) == 1
-        assert f"8 results whole, {'read back 8 times' if moves else 'nothing was read back'}" in receipt
+        assert f"8 results in full, {'read back 8 times' if moves else 'nothing was read back'}" in receipt
         costs.append(cli.json("status", "--session", NAME)["input"])
     plain, recalling = costs
     assert recalling["mode_off"] == pytest.approx(plain["mode_off"], rel=0.05)

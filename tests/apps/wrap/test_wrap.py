@@ -57,7 +57,7 @@ def test_an_agent_runs_as_usual_and_a_receipt_follows(cli: Cli) -> None:
     lines = done.stderr.decode().splitlines()
     assert lines[0] == "keepwhole: 4 requests"
     assert "left out" in lines[1]
-    assert any("3 results whole" in line for line in lines)
+    assert any("3 results in full" in line for line in lines)
     assert len(lines) <= 12
     session = Session("stand-in", store=str(cli.folder / "home"))
     assert session.recall(session.artifacts()[0].artifact_id) == TEXT
@@ -81,7 +81,7 @@ def test_what_the_agent_cut_is_read_back_whole_or_said_to_be_cut(is_saved: bool,
         whole = reader.text()
     session.close()
     assert whole == (OUTPUT if is_saved else sent)
-    words = "2 results whole, nothing" if is_saved else "2 results, 1 of them as the client had cut them, nothing"
+    words = "2 results in full, nothing" if is_saved else "2 results, 1 of them as the client had cut them, nothing"
     assert words in told
     said = "What the tool returned" if is_saved else "What the client left of what the tool returned"
     assert said in cli("show", "1", "--session", "stand-in").stdout.decode()
@@ -143,7 +143,7 @@ def runs_unrecorded(cli: Cli) -> None:
     said, receipt = done.stderr.splitlines()
     assert said.startswith(UNRECORDED)
     assert cli.environ["KEEPWHOLE_HOME"].encode() in said
-    assert receipt == b"keepwhole: 2 requests, 2 of them not on record"
+    assert receipt == b"keepwhole: 2 requests, 2 of them not recorded"
 
 
 def test_an_agent_runs_also_where_the_records_folder_cannot_be_made(cli: Cli) -> None:
@@ -179,14 +179,14 @@ def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
     with upstream([(LONG,)], log) as port:
         done = run(cli, port, "--mode", "off")
     assert results(log[-1]["messages"]) == [TEXT]
-    assert done.stderr == b"keepwhole: 2 requests, 2 of them not on record\n"
+    assert done.stderr == b"keepwhole: 2 requests, 2 of them not recorded\n"
 
 
 def test_an_agent_that_names_no_session_finds_its_record_by_the_receipt(cli: Cli) -> None:
     cli.environ["STAND_IN"] = ""
     with upstream([(LONG,)]) as port:
         told = run(cli, port).stderr.decode()
-    assert told.startswith("keepwhole: 2 requests, 1 of them not on record\n")
+    assert told.startswith("keepwhole: 2 requests, 1 of them not recorded\n")
     name = told.rpartition("keepwhole sessions show ")[2].partition("`")[0]
     assert name.startswith("untold-")
     assert cli("sessions", "show", name).returncode == 0
@@ -266,10 +266,10 @@ def test_all_requests_go_to_a_session_that_is_named(cli: Cli) -> None:
 
 def test_a_resumed_session_counts_only_what_is_new(cli: Cli) -> None:
     with upstream([(LONG,), ("echo short",)]) as port:
-        assert b"2 results whole" in run(cli, port).stderr
+        assert b"2 results in full" in run(cli, port).stderr
         again = run(cli, port).stderr.decode()
     assert "3 requests" in again
-    assert "results whole" not in again  # the same calls again: they are recorded already
+    assert "results in full" not in again  # the same calls again: they are recorded already
 
 
 def test_requests_are_printed_only_where_they_do_not_disturb_the_agent(cli: Cli) -> None:
@@ -366,7 +366,7 @@ def test_requests_that_a_full_disk_did_not_take_are_counted(cli: Cli) -> None:
             recorded = len(RequestLog(session).all())
     assert len(log) == 16
     assert 0 < recorded < 16
-    assert told.startswith(f"keepwhole: 16 requests, {16 - recorded} of them not on record\n")
+    assert told.startswith(f"keepwhole: 16 requests, {16 - recorded} of them not recorded\n")
     assert "`keepwhole doctor`" in told
 
 
@@ -404,7 +404,7 @@ def test_what_was_read_back_is_counted_by_calls_and_not_by_rounds(cli: Cli) -> N
     with upstream([(LONG,), (read_back, read_back), (read_back,), ("echo short",)]) as port:
         told = run(cli, port).stderr.decode()
     assert "keepwhole: 3 requests\n" in told, "the rounds between them are Keepwhole's"
-    assert "2 results whole, read back 3 times" in told
+    assert "2 results in full, read back 3 times" in told
 
 
 def test_an_agent_without_tools_is_told_why_nothing_is_on_record(cli: Cli) -> None:
@@ -417,7 +417,7 @@ def test_an_agent_without_tools_is_told_why_nothing_is_on_record(cli: Cli) -> No
     with upstream([]) as port:
         cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
         told = cli("wrap", "--", sys.executable, "-c", asking).stderr.decode()
-    assert "keepwhole: 1 request, 1 of them not on record\n  why       no tools" in told
+    assert "keepwhole: 1 request, 1 of them not recorded\n  why       no tools" in told
 
 
 def test_a_single_request_of_an_agent_that_names_no_session_is_explained(cli: Cli) -> None:
@@ -425,7 +425,7 @@ def test_a_single_request_of_an_agent_that_names_no_session_is_explained(cli: Cl
     with upstream([]) as port:
         told = run(cli, port).stderr.decode()
         assert run(cli, port, "--session", "mine").stderr.startswith(b"keepwhole: 1 request\n")
-    assert told.startswith("keepwhole: 1 request, 1 of them not on record\n  why ")
+    assert told.startswith("keepwhole: 1 request, 1 of them not recorded\n  why ")
     assert "`--session ID`" in told
 
 
@@ -438,7 +438,7 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
     assert results(log[-1]["messages"]) == [TEXT]
     told = done.stderr.decode()
     assert "result not kept and so shown in full" in told
-    assert told.startswith("keepwhole: 2 requests, 2 of them not on record\n")
+    assert told.startswith("keepwhole: 2 requests, 2 of them not recorded\n")
     assert all(line.startswith(("keepwhole: ", "  ")) for line in told.splitlines())
 
 

@@ -1,8 +1,8 @@
-"""`keepwhole explain [SESSION [NUMBER]|ID]`: which rule edited what, when, what it saved, how to undo it."""
+"""`keepwhole explain [SESSION [NUMBER]|NUMBER|ID]`: which rule edited what, when, what it saved, how to undo it."""
 
 import argparse
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from keepwhole.apps.cli import screen
@@ -21,7 +21,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
     parser.add_argument(
-        "session", metavar="SESSION", nargs="?", help="session, or a result's ID (default: the newest session here)"
+        "session",
+        metavar="SESSION",
+        nargs="?",
+        help="session, or a result's ID or number (default: the newest session here)",
     )
     parser.add_argument("step", metavar="NUMBER", nargs="?", type=int, help="only the result with this number")
     parser.set_defaults(act=explain)
@@ -48,7 +51,7 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def _asked_for(args: argparse.Namespace) -> tuple[CommandContext, str, int | None]:
-    """The record, and the session and the number that are asked for: by themselves, or by the id of a result."""
+    """The record, and the session and the number that are asked for: by themselves, or by a result's id or number."""
     if (args.session or "").startswith(("art_", "trace_")) and args.step is None:
         context = CommandContext(argparse.Namespace(config=args.config))
         with suppress(NotFound):  # then a session has such a name
@@ -57,7 +60,12 @@ def _asked_for(args: argparse.Namespace) -> tuple[CommandContext, str, int | Non
             return context, row.session, 1 + sum(each.seq < row.seq for each in results)
         context.close()
     context = CommandContext(args)
-    return context, context.current_session().name, args.step
+    is_number = args.step is None and (args.session or "").isdecimal()
+    with suppress(NotFound) if is_number else nullcontext():  # a session may have a number as its name
+        return context, context.current_session().name, args.step
+    context.close()
+    context = CommandContext(argparse.Namespace(config=args.config))
+    return context, context.current_session().name, int(args.session)
 
 
 def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:

@@ -113,13 +113,13 @@ def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
         screen.say(f"and {len(news) - _LISTED:,} more")
     known = report["results"] - report["added"] - report["refused"]
     runs, added = screen.plural(report["runs"], "run"), screen.plural(report["added"], "result")
-    screen.say(f"\n{runs}, {added} added, {known:,} there already.")
+    screen.say(f"\n{runs}, {added} added, {known:,} already there.")
     if report["truncated"]:
         screen.say(
             f"{report['truncated']:,} had been cut before they were imported; they are marked `legacy_truncated`."
         )
     if report["restored"]:
-        screen.say(f"{report['restored']:,} are whole again, from copies beside the logs.")
+        screen.say(f"{report['restored']:,} are complete again, from copies beside the logs.")
     if report["refused"]:
         screen.warn(f"{report['refused']:,} are over `session_quota` and were left out. Raise it and import again.")
     if report["apart"]:

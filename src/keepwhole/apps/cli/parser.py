@@ -42,6 +42,7 @@ _WORDS = {
     "not allowed with argument": "not together with",
 }
 """Words of argparse, and the plainer ones in their place."""
+_ONE_OF = re.compile(r"^one of the arguments (.+) is required$")
 _OF_ARGUMENT = re.compile(r"^argument (.+?): ", re.S)
 
 
@@ -94,6 +95,7 @@ class Parser(argparse.ArgumentParser):
         sentence = _OF_ARGUMENT.sub(r"`\1`: ", message).rstrip(".")
         for theirs, ours in _WORDS.items():
             sentence = sentence.replace(theirs, ours)
+        sentence = _ONE_OF.sub(lambda names: f"missing: {_one_of(names[1].split())}", sentence)
         sentence += self._about_dash(message)
         if sentence == "missing: ACTION":
             sentence = f"say what to do: {_one_of([*self.actions()])}"
@@ -129,7 +131,8 @@ class Parser(argparse.ArgumentParser):
             if name in _FIRST:
                 return f"`{name}` is not an option here. Did you mean `{_FIRST[name]}`?"
             return f"`{name}` is not an option here; options follow the command, as in `keepwhole status --json`"
-        return f"there is no option `{name}`" + _did_you_mean(name, self.options())
+        meant = nearest(name.lstrip("-"), [option.removeprefix("--") for option in self.options()])
+        return f"there is no option `{name}`" + (f". Did you mean `--{meant}`?" if meant else "")
 
     def _takes_session_as_option(self) -> bool:
         return "--session" in self.options() and all(action.option_strings for action in self._actions)

@@ -120,7 +120,7 @@ def print_policies(report: ReplayReport) -> None:
     screen.say("")
     if report.totals["never_used"] is not None:
         share = format_percent(report.totals["never_used"])
-        print_paragraph(f"{share} of what tools returned came in results of which nothing was ever used again.")
+        print_paragraph(f"{share} of what tools returned was in results of which nothing was ever used again.")
     print_paragraph(
         f"Replayed {which} at the prices of {report.provider} ({price}), window {format_count(report.window)}:"
     )

@@ -68,7 +68,7 @@ def _report_tools(found: list[tuple[ServerTools, int]], json: bool) -> int:
     if json:
         screen.print_json({"servers": [{**one._asdict(), "sessions": sessions} for one, sessions in found]})
     elif not found:
-        screen.say("No request on record declares a tool.")
+        screen.say("No recorded request declares a tool.")
     else:
         print_declared(found)
         screen.say("\nTokens are those of one request, on average over the sessions that declare the tools.")

@@ -304,7 +304,7 @@ def _create_private_file(path: str) -> BinaryIO:
     try:
         return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
     except FileExistsError:
-        raise UsageError(f"`{path}` is there already. Name another file.") from None
+        raise UsageError(f"`{path}` already exists. Name another file.") from None
     except OSError as error:
         raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error
 
@@ -315,7 +315,7 @@ def import_(args: argparse.Namespace) -> int:
     try:
         source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
-        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
+        raise UsageError(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
     with source, screen.Progress("importing entries", 0) as progress:
         info = import_session(context.store, lines_in(source), args.name, lambda _: progress.step())
     report = verify(context.store, info.name)

@@ -10,7 +10,7 @@ from keepwhole import config
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.addresses import HELP, open_record_at, printable_address
 from keepwhole.apps.cli.command_context import add_options
-from keepwhole.errors import NotFound
+from keepwhole.errors import UsageError
 from keepwhole.transfer.restore import Restored, restore
 from keepwhole.truncation.notice import size_text
 
@@ -35,7 +35,7 @@ def restore_backup(args: argparse.Namespace) -> int:
     try:
         file = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
-        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
+        raise UsageError(f"`{args.file}` cannot be opened ({error.strerror}). Check the path.") from error
     with file, closing(open_record_at(address, settings)) as store:
         size = os.fstat(file.fileno()).st_size
         try:

@@ -18,7 +18,7 @@ EXIT_NOT_BETTER = 1
 def refuse_existing(path: Path) -> None:
     """Raise an error for a file that is there, before minutes of work."""
     if path.exists():
-        raise UsageError(f"`{path}` is there already. Name a new file, and copy `auto.need` from it afterwards.")
+        raise UsageError(f"`{path}` already exists. Name a new file, and copy `auto.need` from it afterwards.")
 
 
 def tune(job: ReplayJob, now: AutoSettings, path: Path, jobs: int, as_json: bool) -> int:

@@ -45,7 +45,7 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
         made = {"source": "record", "id": timeline.session, "messages": _conversation(record, timeline.session, own)}
         return run_of({**made, "meta": {"model": newest.model}}), []
     messages = [message for result in results for message in _messages(record, timeline.session, result)]
-    notes = ["No request is on record: results and calls are replayed, without what user and assistant said."]
+    notes = ["No request was recorded: results and calls are replayed, without the words of user and assistant."]
     return run_of({"source": "record", "id": timeline.session, "messages": messages}), notes
 
 

@@ -12,7 +12,7 @@ from keepwhole.canonical.entry import HIDDEN_ROUND
 
 SAMPLE_AGENT = "sample"
 _STOPS: tuple[tuple[str, str, str], ...] = (
-    ("cut", "A cut on arrival", "A long result is shown by its telling parts; the rest is one call away."),
+    ("cut", "A cut on arrival", "The model sees the important parts of a long result; the rest is one call away."),
     ("batch", "A batch", "Many old results are replaced at once, so that the cache is rewritten once."),
     ("recall", "A recall", "The model reads back what was left out; the agent does not notice."),
 )

@@ -146,7 +146,7 @@ def _entries(text: str) -> list[Part]:
             entries = parts(text, part.value_start)
             _refuse_twice(entries)
             return entries
-    raise ValueError("there are no `mcpServers` in it")
+    raise ValueError("it has no `mcpServers`")
 
 
 def _refuse_twice(entries: list[Part]) -> None:

@@ -26,7 +26,7 @@ from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
 from keepwhole.wire.rate_limits import parse_limits
 
-_UNRECORDED = "not on record"
+_UNRECORDED = "not recorded"
 """The subject of the warning that a request could not be stored."""
 _WIDTH = 9
 
@@ -39,7 +39,7 @@ class WarningCounter(logging.Handler):
         self.counts: Counter[str] = Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count a warning; requests that are not on record and versions of clients are counted by `Meter`."""
+        """Count a warning; requests that are not recorded and versions of clients are counted by `Meter`."""
         subject = str(record.msg).partition(":")[0]
         if subject not in (_UNRECORDED, UNTRIED):
             self.counts[subject] += 1
@@ -172,7 +172,7 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
         *_client_row(tally),
         *_session_row(tally),
     ]
-    passed = f", {tally.unrecorded:,} of them not on record" if tally.unrecorded else ""
+    passed = f", {tally.unrecorded:,} of them not recorded" if tally.unrecorded else ""
     count = len(_asked(steps)) + tally.unrecorded
     return [f"keepwhole: {_count(count, 'request')}{passed}", *(f"  {name:<{_WIDTH}} {words}" for name, words in rows)]
 
@@ -191,7 +191,7 @@ def _why_none(tally: Tally, command: str) -> str:
 
 
 def _why_row(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Why requests are not on record, the reason that needs attention most; nothing where it was the user's wish."""
+    """Why requests are not recorded, the reason that needs attention most; nothing where it was the user's wish."""
     if tally.mode == "off":
         return
     if tally.unstored:

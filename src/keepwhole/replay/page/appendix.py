@@ -14,7 +14,7 @@ _DEFINITIONS = (
     ),
     (
         "Evidence",
-        "A string that a step used, that only an earlier tool result could have told it, and that is not common.",
+        "A string that a step used, that it could only know from an earlier tool result, and that is not common.",
     ),
     ("In context", "The request of that step shows the evidence, together with what stood around it."),
     ("Steps ok", "Steps with evidence of which all was shown: one missing id fails a call."),

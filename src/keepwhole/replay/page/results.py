@@ -77,7 +77,7 @@ def _elsewhere(others: Sequence[str], became: Part) -> Markup:
 
 
 def _history(policy: str, became: Part) -> Markup:
-    said = [tag("span", _event(each), class_="event") for each in parts(became, policy)] or "whole to the end"
+    said = [tag("span", _event(each), class_="event") for each in parts(became, policy)] or "in full to the end"
     return tag("p", tag("span", _bdi(policy, 30), class_="policy"), " ", said, class_="became")
 
 

@@ -207,9 +207,7 @@ class S3Blobs:
         """Do nothing: unused connections close by themselves."""
 
 
-_OVERWRITES = (
-    "it makes objects over ones that are there (no `If-None-Match`); names are random, so that none is met by chance"
-)
+_OVERWRITES = "it overwrites existing objects (no `If-None-Match`); names are random, so this does not happen by chance"
 
 
 def _put(name: str, reader: BodyReader, is_believed: bool, store: S3Store) -> None:

@@ -112,7 +112,7 @@ export const Skeleton = ({ rows = 6, tall = "" }) => html`<div class=${`skeleton
 export const Words = ({ text }) => String(text).split("`").map((each, at) => (at % 2 ? html`<code>${visible(each)}</code>` : visible(each)));
 
 export const Broken = ({ error, again }) => html`<div class="state" role="alert">
-  <h2>${error.status === 401 ? "Access denied" : error.status === 404 ? "Not on record" : "That did not work"}</h2>
+  <h2>${error.status === 401 ? "Access denied" : error.status === 404 ? "Not recorded" : "That did not work"}</h2>
   <p><${Words} text=${error.message} /></p>
   ${again && html`<p><button type="button" onClick=${again}>Try again</button></p>`}
 </div>`;

@@ -101,7 +101,7 @@ export default ({ route }) => {
       (trouble) => trouble.name !== "AbortError" && setState({ error: trouble }),
     );
   };
-  return html`<div class="wide play"><h1>What if?</h1><p class="lead">Change the settings; this session's own record is replayed with them. Nothing on record changes, and no model is asked. Both columns are replays, the first with the settings as they are now, so what was really paid may differ.</p>
+  return html`<div class="wide play"><h1>What if?</h1><p class="lead">Change the settings; this session's own record is replayed with them. Nothing in the record changes, and no model is asked. Both columns are replays, the first with the settings as they are now, so what was really paid may differ.</p>
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${8} />` : html`<div class="sides"><${Form} known=${answer} run=${run} busy=${state.busy} />
       <div aria-busy=${Boolean(state.busy)}>${state.busy && html`<${Working} state=${state} stop=${stop} />`}${state.stopped && html`<p class="quiet" role="status">Stopped.</p>`}
         ${state.error ? html`<${Broken} error=${state.error} />` : state.outcome ? html`<div class=${state.busy ? "stale" : ""}><${Outcome} outcome=${state.outcome} /></div>`

@@ -47,7 +47,7 @@ const Messages = ({ name, address }) => {
   if (!answer.is_readable) return html`<p class="quiet">This request has no messages that can be read; see it as it was sent.</p>`;
   let open = 0;
   return html`<${Since} name=${name} known=${answer} />
-    <details class="fixed"><summary>System prompt <small>${many(answer.system.chars, "character")}</small>${answer.is_system_new ? html` <b class="badge turn">changed</b>` : ""}</summary>${answer.system.chars ? html`<${Text} part=${answer.system} label="the system prompt" />` : html`<p class="quiet">There is none beside the messages.</p>`}</details>
+    <details class="fixed"><summary>System prompt <small>${many(answer.system.chars, "character")}</small>${answer.is_system_new ? html` <b class="badge turn">changed</b>` : ""}</summary>${answer.system.chars ? html`<${Text} part=${answer.system} label="the system prompt" />` : html`<p class="quiet">There is nothing besides the messages.</p>`}</details>
     <details class="fixed"><summary>Tools <small>${count(answer.tools.length)}, ${count(answer.tools.reduce((sum, each) => sum + each.tokens, 0))} tokens</small></summary><ul class="offered">${answer.tools.map((each, at) => html`<li key=${at}><code>${oneLine(each.name)}</code> <small>${count(each.tokens)} tokens</small></li>`)}</ul></details>
     <ol class="runs">${answer.runs.map((run) => {
       const shown = run.state !== "same" && open < OPEN;
@@ -61,7 +61,7 @@ const Answered = ({ name, address }) => {
   if (error) return html`<${Broken} error=${error} again=${again} />`;
   if (!answer) return html`<${Skeleton} rows=${3} />`;
   if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
-  if (!answer.messages?.length) return html`<p class="quiet">${answer.status === undefined ? "No answer is on record." : "Nothing that can be read as messages; see its bytes."}</p>`;
+  if (!answer.messages?.length) return html`<p class="quiet">${answer.status === undefined ? "No answer was recorded." : "Nothing that can be read as messages; see its bytes."}</p>`;
   return html`<div class="answer">${answer.messages.flatMap((each) => each.parts).map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`)}</div>`;
 };
 

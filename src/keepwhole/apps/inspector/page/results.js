@@ -31,7 +31,7 @@ export default ({ route }) => {
     <label class="check"><input type="checkbox" checked=${cut} onChange=${(event) => { setFrom(0); setCut(event.target.checked); }} /> only those cut</label>
     <input type="search" data-search placeholder="Search by tool or arguments  /" aria-label="Search results" value=${query} onInput=${(event) => setQuery(event.target.value)} /></div>
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${8} />`
-      : !answer.results.length ? html`<${Empty} title="No result here"><p>${asked || cut ? "Nothing on record fits what you asked for." : "This session has kept no result yet."}</p><//>`
+      : !answer.results.length ? html`<${Empty} title="No result here"><p>${asked || cut ? "Nothing in the record matches." : "This session has kept no result yet."}</p><//>`
         : html`<table class="results"><thead><tr>${HEADS.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
           <tbody>${answer.results.map((one) => html`<${Row} key=${one.trace_id} name=${name} one=${one} />`)}</tbody></table>`}
     ${answer && answer.total > COUNT && html`<p class="pager"><button type="button" disabled=${from === 0} onClick=${() => setFrom(Math.max(from - COUNT, 0))}>← Before</button>

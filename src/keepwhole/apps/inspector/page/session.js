@@ -279,7 +279,7 @@ const Session = ({ route, session, summary }) => {
 };
 
 const Nothing = () => html`<${Empty} title="Nothing kept in this session yet">
-  <p>Its first step shows here by itself as soon as a result is kept:</p>
+  <p>Its first step appears here as soon as a result is kept:</p>
   <p><code>keepwhole run -- pytest</code> keeps what a command prints, <code>keepwhole proxy</code> keeps what an agent sends.</p><//>`;
 
 export default ({ route, session }) => {

@@ -44,9 +44,9 @@ const Table = ({ sessions, order, sort }) => html`<table class="sessions"><thead
   <tbody>${(order.sort === "last" ? planted(sessions) : sessions).map((one) => html`<${Row} key=${one.name} one=${one} />`)}</tbody></table>`;
 
 const Nothing = ({ home }) => html`<${Empty} title="Nothing kept yet">
-  <p>Two commands change that. The page shows what they keep by itself.</p>
+  <p>Two commands change that. What they keep appears here.</p>
   <ol><li><code>keepwhole run -- pytest -q</code> <span>runs a command, keeps all it prints, shows what fits</span></li>
-  <li><code>keepwhole proxy</code> <span>stands between an agent and its provider and keeps every result</span></li></ol>
+  <li><code>keepwhole proxy</code> <span>runs between an agent and its provider and keeps every result</span></li></ol>
   ${home && html`<p class="quiet">The record is in <code>${oneLine(home)}</code>.</p>`}<//>`;
 
 // Where the table is a list of cards it has no heads to click.

@@ -14,7 +14,7 @@ const MOST_RESULTS = 30;
 const about = (each) => each.argument ?? subject(each.arguments);
 const change = (result) => (result.shown ? result.shown.tokens - result.tokens : 0);
 const undone = (answer) => (answer.changed === false ? "It was shown in full already."
-  : `Shown in full again from the next request: +${count(answer.tokens)} tokens${answer.reread ? `, and ${count(answer.reread)} behind it are read anew` : ""}${answer.cost ? ` (${oneLine(answer.cost)})` : ""}.`);
+  : `Shown in full again from the next request: +${count(answer.tokens)} tokens${answer.reread ? `, and ${count(answer.reread)} after it are read again` : ""}${answer.cost ? ` (${oneLine(answer.cost)})` : ""}.`);
 const Change = ({ name, result }) => {
   const [said, setSaid] = useState("");
   const [pinned, setPinned] = useState(result.pinned);
@@ -30,7 +30,7 @@ const Change = ({ name, result }) => {
   );
   if (isSaved) return "";
   return html`<span class="acts"><button type="button" class="small" disabled=${pinned} onClick=${() => act("pin")}>${pinned ? "Pinned" : "Pin"}</button>
-    ${!whole && html`<button type="button" class="small" onClick=${() => act("undo")}>Show whole again</button>`} <span class="quiet" role="status">${said}</span></span>`;
+    ${!whole && html`<button type="button" class="small" onClick=${() => act("undo")}>Show in full again</button>`} <span class="quiet" role="status">${said}</span></span>`;
 };
 
 // How a result is shown now. Where that was decided after this step, both are said.
@@ -74,7 +74,7 @@ const Clock = ({ of }) => {
 const plain = ({ input, cached, written }) => (typeof cached !== "number" && typeof written !== "number" ? null : numbered(input - (cached ?? 0) - (written ?? 0)));
 const Numbers = ({ step }) => {
   const { usage, cost } = step;
-  const facts = [["Everything", numbered(step.tokens_whole), "Tokens of what the client wanted to send, estimated"], ["Sent", numbered(step.tokens_sent), usage ? "Input tokens, as the provider billed them" : "Input tokens, estimated: no bill is on record"]];
+  const facts = [["Everything", numbered(step.tokens_whole), "Tokens of what the client wanted to send, estimated"], ["Sent", numbered(step.tokens_sent), usage ? "Input tokens, as the provider billed them" : "Input tokens, estimated: no bill was recorded"]];
   if (usage) facts.push(["From cache", numbered(usage.cached), "Of those sent"], ["Cache written", numbered(usage.written), "Of those sent"], ["Uncached", plain(usage), "Of those sent: neither from the cache nor written to it"], ["Output", numbered(usage.output)]);
   facts.push(["Expected from cache", numbered(step.predicted)]);
   if (cost) facts.push([priced(cost)[0], cost.paid], [priced(cost)[1], cost.off, "The same client with mode: off"], [cost.is_loss ? "Lost" : "Saved", html`<span class=${cost.is_loss ? "loss" : "gain"}>${changed(cost)}</span>`]);
@@ -86,7 +86,7 @@ const Numbers = ({ step }) => {
     <${Facts} facts=${facts} />${step.clock && html`<${Clock} of=${step.clock} />`}</section>`;
 };
 
-const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
+const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read again instead of coming from the provider's cache.</p>`;
 
 const Shadow = ({ step }) => html`<p class="note"><b class="badge">Shadow</b> Everything was sent unchanged. With mode: on, ${many(step.would_edit, "result")} would be shown otherwise, and ${count(step.would_send)} of ${count(step.tokens_sent)} tokens sent.</p>`;
 
@@ -112,10 +112,10 @@ const Decisions = ({ name, step }) => html`<section class="decisions"><h3>What K
 
 // What the model answered: its words and calls, or why there are none.
 const Answer = ({ name, answer }) => {
-  if (!answer) return html`<p class="quiet">No answer is on record.</p>`;
+  if (!answer) return html`<p class="quiet">No answer was recorded.</p>`;
   if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
   const parts = answer.messages.flatMap((each) => each.parts);
-  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has its bytes." : `The answer is ${oneLine(answer.outcome)}: it ended before it was whole.`}</p>`;
+  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has its bytes." : `The answer is ${oneLine(answer.outcome)}: it ended before it was complete.`}</p>`;
   return parts.length ? parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`) : html`<p class="quiet">The model said nothing.</p>`;
 };
 

@@ -54,7 +54,7 @@ const Item = ({ name, item }) => {
 const Items = ({ items, name }) => html`<table class="fills items"><thead><tr><th>One by one, the largest first</th><th>Tokens</th><th>Of the window</th><th><span class="aside">Recall</span></th></tr></thead>
   <tbody>${items.map((item, at) => html`<${Item} key=${at} name=${name} item=${item} />`)}</tbody></table>`;
 
-const COUNTED = { bill: "As billed.", estimate: "Estimated; no bill is on record.", results: "Results only: no request is on record." };
+const COUNTED = { bill: "As billed.", estimate: "Estimated; no bill was recorded.", results: "Results only: no request was recorded." };
 const Indicator = still(({ indicator, newest, step, name, model }) => {
   const parts = dressed(indicator.parts);
   const size = indicator.window;
