@@ -29,7 +29,6 @@ RUN = (
     "artifacts list",
     "artifacts search pilot",
     "artifacts show ID",
-    "artifacts clean",
     "artifacts collect",
     "config show",
     "config check",
@@ -63,6 +62,7 @@ RUN = (
     "sessions import mine.archive --as again",
     "forget ID --yes",
     "sessions purge mine --yes",
+    "artifacts clean",
 )
 """In this order, since some change what others print."""
 SILENT = ("sessions export mine -o mine.archive",)
