@@ -326,6 +326,7 @@ def test_a_policy_is_played_and_its_settings_are_copied(look: Look) -> None:
         "settings": {"auto.horizon": 1, "auto.keep.read": 12},
     }
     assert "−39 %" in tab.locator(".figure").first.inner_text()
+    assert tab.get_by_text("+1 point", exact=True).count() == 1
     assert "never" in tab.locator(".figure").last.inner_text()
     tab.get_by_role("button", name="Copy YAML").click()
     until(tab, "document.querySelector('#said').textContent === 'Copied'")

@@ -52,7 +52,7 @@ const changed = (name, before, after) => {
   if (["compaction_step", "rewrites"].includes(name) || !Number.isFinite(before) || !Number.isFinite(after)) return "";
   const by = name === "evidence" ? (after - before) * 100 : before ? (after / before - 1) * 100 : 0;
   if (Math.abs(by) < 0.5) return "the same";
-  return `${by < 0 ? "−" : "+"}${Math.abs(by).toFixed(0)} ${name === "evidence" ? "points" : "%"}`;
+  return `${by < 0 ? "−" : "+"}${Math.abs(by).toFixed(0)} ${name !== "evidence" ? "%" : Math.abs(by).toFixed(0) === "1" ? "point" : "points"}`;
 };
 const Compared = ({ side, name, value, most, words }) => html`<div class="compared"><span>${side}</span>${name === "compaction_step" && !Number.isFinite(value) ? html`<span></span>` : html`<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="100" height="8" /><rect class=${side} width=${sized(name, value, most)} height="8" /></svg>`}<b>${words}</b></div>`;
 const Figure = ({ name, label, words, before, after, more }) => {
