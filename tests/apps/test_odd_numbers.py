@@ -94,10 +94,16 @@ class Provider(Scripted):
             found = _ID.findall(json.dumps(body["messages"]))
             call = {"id": "toolu_back", "name": "get_artifact", "input": {"id": found[0], "lines": "1-40"}}
             content = [{"type": "tool_use", **call}]
-        about = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "stop_reason": None}
+        about: Json = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "stop_reason": None,
+        }
         usage = till.usage(bill, MADE)
         if fate == "cut":
-            begun = {"type": "message_start", "message": {**about, "content": [], "usage": usage}}
+            begun: Json = {"type": "message_start", "message": {**about, "content": [], "usage": usage}}
             return self._break_off(f"event: message_start\ndata: {json.dumps(begun)}\n\n".encode())
         reason = "tool_use" if fate == "recall" else "end_turn"
         data = json.dumps({**about, "content": content, "stop_reason": reason, "usage": usage})
@@ -138,7 +144,8 @@ class Conversation:
     def request(self, streamed: bool = False) -> Json:
         messages = [dict(one) for one in self.messages]
         content = messages[-1]["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [dict(one) for one in content]
+        given: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = [dict(one) for one in given]
         blocks[-1]["cache_control"] = MARK
         messages[-1]["content"] = blocks
         schema = {"type": "object", "properties": {"command": {"type": "string"}}}
