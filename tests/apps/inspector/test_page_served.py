@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.sample import NAME, play
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
+from keepwhole.models.thresholds import Thresholds
 from keepwhole.record.words_note import TOOL as WORDS
 from keepwhole.record.words_note import SaidWords
 from keepwhole.session import Session
@@ -276,3 +278,22 @@ def test_the_sample_opens_at_its_first_stop_while_it_plays_and_announces_nothing
     assert tab.locator(".pill").count() == 0
     assert tab.locator("#step-2.chosen").count() == 1
     assert tab.locator("#said").inner_text() == ""
+
+
+def test_the_names_of_the_thresholds_are_under_their_ticks_and_do_not_touch(
+    looked: Callable[..., Looked], services: InspectorServices, played: str
+) -> None:
+    names = "[...document.querySelectorAll('.mark button')].map((one) => one.getBoundingClientRect().toJSON())"
+    ticks = "[...document.querySelectorAll('.tick')].map((one) => one.getBoundingClientRect().x)"
+    usual = services.record.settings
+    for thresholds in (Thresholds(warn=0.4, compact=0.6, hard=0.8), Thresholds()):
+        services.record.settings = usual.replace(thresholds=thresholds)
+        tab = looked(f"&session={played}").tab
+        for width in (1440, 1024, 390, 360):
+            tab.set_viewport_size({"width": width, "height": 900})
+            tab.wait_for_selector(".mark button")
+            boxes = tab.evaluate(names)
+            for box, tick in zip(boxes, tab.evaluate(ticks), strict=True):
+                assert box["left"] - 15 < tick < box["right"] + 15, (width, thresholds)
+            for one, other in pairwise(boxes):
+                assert one["right"] + 4 < other["left"], (width, thresholds)

@@ -97,3 +97,12 @@ def test_it_is_known_whether_it_still_plays(tmp_path: Path) -> None:
     assert seen
     assert all(seen)
     assert not answers.one_session(services, PageRequest((NAME,)))["playing"]
+
+
+def test_it_is_billed_as_a_provider_does_what_is_not_found_in_the_cache_is_written(services: InspectorServices) -> None:
+    bills = [step["usage"] for step in all_steps(services) if step["usage"]]
+    rewritten = [bill for bill in bills if bill["input"] >= 1_024 and not bill["cached"]]  # type: ignore[index]
+    assert rewritten
+    for bill in bills:
+        plain = bill["input"] - bill["cached"] - bill["written"]  # type: ignore[index]
+        assert plain == (0 if bill["input"] >= 1_024 else bill["input"])  # type: ignore[index]

@@ -13,6 +13,7 @@ from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
+from keepwhole.models.profiles import profile_for
 from keepwhole.replay.samples.coding_agent import coding_session
 from keepwhole.replay.samples.files import anthropic_messages
 from keepwhole.replay.samples.session import NOUNS, PARTS, SampleTurn
@@ -33,6 +34,7 @@ _COMPILED = 700
 """The turn before which the project is built, and the files of it. The log of that is long and its lines are of one
 shape, so that it is cut when it arrives, with the default settings too."""
 _MODEL = "claude-sonnet-4-5"
+_LEAST_CACHED = profile_for(_MODEL).minimum
 _SYSTEM = (
     "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, fix it with "
     "the smallest change, and run the test again. Say at the end what was wrong."
@@ -147,10 +149,11 @@ def _bill(exchange: Exchange, content: object) -> dict[str, int]:
     expected = exchange.expected
     total = exchange.account.tokens_sent
     cached = min(expected.cached, total) if expected is not None else 0
+    written = total - cached if total >= _LEAST_CACHED else 0
     return {
-        "input_tokens": 0 if cached else total,
+        "input_tokens": total - cached - written,
         "cache_read_input_tokens": cached,
-        "cache_creation_input_tokens": total - cached if cached else 0,
+        "cache_creation_input_tokens": written,
         "output_tokens": len(json.dumps(content)) // 4,
     }
 

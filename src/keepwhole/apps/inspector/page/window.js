@@ -34,7 +34,7 @@ const Named = ({ label }) => {
 const Mark = ({ mark, at }) => {
   const [shown, setShown] = useState(false);
   const id = `mark-${at}`;
-  return html`<li class=${`mark mark-${at}`}>
+  return html`<li class=${`mark mark-${at}`} style=${{ "--at": `${mark.share * 100}%` }}>
     <button type="button" aria-describedby=${id} onMouseEnter=${() => setShown(true)} onMouseLeave=${() => setShown(false)}
       onFocus=${() => setShown(true)} onBlur=${() => setShown(false)}
       onKeyDown=${(event) => event.key === "Escape" && setShown(false)}><${Named} label=${mark.label} /></button>
