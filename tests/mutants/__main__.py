@@ -28,7 +28,7 @@ from queue import Empty, Queue
 from typing import NamedTuple
 
 from tests.mutants.caught_before import CaughtBefore
-from tests.mutants.closest import closest_files, closest_tests, unrun_lines
+from tests.mutants.closest import closest_files, closest_tests, nearest_first, unrun_lines
 from tests.mutants.collected import CollectedRunner, QuickRunner, function_around
 from tests.mutants.copies import ROOT, copy_of_tree
 from tests.mutants.coverage_map import CoverageMap, make_map
@@ -224,7 +224,7 @@ def try_all(
                 is_quick = bool(collected) and runs_in_tests_alone(coverage, one)
                 runner = usual() if is_quick else start(interpreter(one.path))
                 patience = _PATIENCE if coverage else _SHORT_PATIENCE
-                chosen = iter([files]) if files else batches(coverage, one, passes, before)
+                chosen = iter([nearest_first(one.path, files)]) if files else batches(coverage, one, passes, before)
                 run = partial(caught_by, one, tree, runner, patience=patience)
                 results = (noticed_by(tests, run, passes) for tests in chosen)
                 catcher = next((result for result in results if result), None)

@@ -160,6 +160,19 @@ def _users(module: str) -> frozenset[str]:
     )
 
 
+def nearest_first(module_file: Path, names: Iterable[str]) -> list[str]:
+    """Order test files: those named like a module of the source, those that import it, the others."""
+    parts = module_file.relative_to(ROOT / "src").with_suffix("").parts
+
+    def distance(name: str) -> int:
+        path = ROOT / name
+        if parts[-1].removesuffix("s") in path.stem:
+            return 0
+        return 1 if path.is_file() and ".".join(parts) in _imported(path) else 2
+
+    return sorted(names, key=distance)
+
+
 def closest_files(module_file: Path, at_most: int) -> list[str]:
     """Return the test files that are closest to a module of the source by names and imports, the closest first."""
     parts = module_file.relative_to(ROOT / "src").with_suffix("").parts

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -43,16 +44,20 @@ class Runner:
     """Runs tests in a copy of the tree."""
 
     def __init__(self, tree: Path, python: Path, *module: str) -> None:
-        command = [str(python), "-m", *(module or ("tests.mutants.runner",))]
-        self._process = subprocess.Popen(
-            command, cwd=tree, env=environment_in(tree), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._tree, self._command = tree, [str(python), "-m", *(module or ("tests.mutants.runner",))]
+
+    @cached_property
+    def _process(self) -> subprocess.Popen[str]:
+        """Started with the first run: a runner that is never needed imports nothing."""
+        pipe, environment = subprocess.PIPE, environment_in(self._tree)
+        return subprocess.Popen(self._command, cwd=self._tree, env=environment, stdin=pipe, stdout=pipe, text=True)
 
     def __enter__(self) -> "Runner":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        if "_process" in vars(self):
+            self._process.communicate()
 
     def run(self, tests: Sequence[str], patience: float, place: tuple[str, int] = ("", 0)) -> tuple[int, str]:
         """Run tests up to the first that fails; return pytest's exit code and what it printed.

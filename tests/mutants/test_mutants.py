@@ -14,6 +14,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import pytest
 from coverage.numbits import nums_to_numbits
 
 from tests.mutants.__main__ import (
@@ -28,7 +29,7 @@ from tests.mutants.__main__ import (
     noticed_by,
 )
 from tests.mutants.caught_before import CaughtBefore
-from tests.mutants.closest import closest_files, closest_tests, unrun_lines
+from tests.mutants.closest import closest_files, closest_tests, nearest_first, unrun_lines
 from tests.mutants.collected import CollectedRunner, QuickRunner, function_around
 from tests.mutants.copies import ROOT
 from tests.mutants.coverage_map import CoverageMap, merge, record
@@ -122,6 +123,15 @@ def test_a_modules_own_tests_come_first() -> None:
     assert first == "tests/policies/test_rolling.py"
     modules = [path for path in (ROOT / "src" / "keepwhole").rglob("*.py") if path.stem != "__init__"]
     assert all(closest_files(path, at_most=3) for path in modules)
+
+
+def test_of_given_test_files_those_of_the_module_come_first() -> None:
+    table = ROOT / "src" / "keepwhole" / "recall" / "table.py"
+    mirror, imports, other = "tests/recall/test_table.py", "tests/truncation/test_two_columns.py", "tests/recall"
+    given = [other, "tests/test_words.py", mirror]
+    assert nearest_first(table, given) == [mirror, other, "tests/test_words.py"]
+    sniff = ROOT / "src" / "keepwhole" / "truncation" / "sniff.py"
+    assert nearest_first(sniff, [other, imports]) == [imports, other]
 
 
 def test_every_equivalent_mutant_has_a_reason_and_still_exists() -> None:
@@ -281,6 +291,13 @@ def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path
         assert noticed_by([f"{file}::test_that_fails", f"{file}::test_large"], run, passes) == f"{file}::test_large"
         assert noticed_by([f"{file}::test_that_fails", f"{file}::test_double"], run, passes) is None
     assert (tmp_path / "src" / "small.py").read_bytes() == source
+
+
+def test_a_runner_that_is_not_needed_starts_nothing(tmp_path: Path) -> None:
+    with Runner(tmp_path, tmp_path / "no_python") as runner:
+        pass
+    with pytest.raises(FileNotFoundError):
+        runner.run([], patience=1)
 
 
 ONCE = """
