@@ -132,6 +132,8 @@ async def driven(
         more = {"inputResponses": responses} if responses else {}
         state = {"requestState": result["requestState"]} if "requestState" in result else {}
         result = await again({**more, **state})
+    if result.get("resultType") != "input_required":
+        return result
     raise MCPError(code=types.INTERNAL_ERROR, message=f"The server asked for input more than {_ROUNDS} times.")
 
 
