@@ -61,7 +61,6 @@ RUN = (
     "store copy home third",
     "sessions import mine.archive --as again",
     "forget ID --yes",
-    "artifacts clean",
     "sessions purge mine --yes",
     "artifacts clean",
 )
