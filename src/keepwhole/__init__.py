@@ -1,4 +1,4 @@
-"""Keepwhole: keep every tool result whole, view what fits, recall the rest.
+"""Keepwhole: keep every tool result in full, view what fits, recall the rest.
 
 tool output ──keep──▶ canonical ──append──▶ store        nothing is ever lost
                           │                   │

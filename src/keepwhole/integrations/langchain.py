@@ -36,7 +36,7 @@ _THREADS = 256
 
 
 class KeepwholeMiddleware(AgentMiddleware):
-    """Keep every tool result whole, send the model what fits, give it the tools to read the rest.
+    """Keep every tool result in full, send the model what fits, give it the tools to read the rest.
 
     `session` is one session for everything, or a function that returns one for a thread's id. Without it each thread
     has a session of its name, so that a resumed thread continues its record.

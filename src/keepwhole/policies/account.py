@@ -25,7 +25,7 @@ class Edit(Value):
 
     @property
     def undo(self) -> str:
-        """The command that shows the result whole again."""
+        """The command that shows the result in full again."""
         return f"keepwhole undo {self.artifact_id}"
 
 
@@ -54,7 +54,7 @@ class Account(Value):
     results: int = 0
     edited: int = 0
     tokens_whole: int = 0
-    """Tokens of all messages with every result whole."""
+    """Tokens of all messages with every result in full."""
     tokens_sent: int = 0
     window: int = 0
     new_results: int = 0
@@ -89,7 +89,7 @@ class Account(Value):
 
     @property
     def as_sent(self) -> "Account":
-        """Return the account of what is really sent: in `shadow` mode every result whole."""
+        """Return the account of what is really sent: in `shadow` mode every result in full."""
         if self.mode != "shadow":
             return self
         return self.replace(tokens_sent=self.tokens_whole, edited=0, new_decisions=0)

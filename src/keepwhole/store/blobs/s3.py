@@ -265,7 +265,7 @@ def _ask(work: Callable[[], _T]) -> _T:
     try:
         return work()
     except AlreadyExistsError:
-        failure = _Exists("it is there already")
+        failure = _Exists("it already exists")
     except FileNotFoundError:
         failure = _Absent("it is not there")
     except S3Error:
