@@ -81,7 +81,8 @@ def any_bad(found: Sequence[Diagnosis]) -> bool:
 def _run(checks: Sequence[Check], record: LocalRecord) -> list[Named]:
     found: list[Named] = []
     for check in checks:
-        found += [(check.__name__.strip("_"), one) for one in _guarded(check, record)]
+        known = [one for _, one in found]  # several checks may be refused for the same reason
+        found += [(check.__name__.strip("_"), one) for one in _guarded(check, record) if one not in known]
         if found and found[-1][1].grade == "bad" and check is _folder:
             break
     return found

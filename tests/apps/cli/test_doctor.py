@@ -59,3 +59,12 @@ def test_a_list_of_damage_does_not_advise_to_ask_for_the_list(
     said = capsys.readouterr().out
     assert "sessions verify" not in said
     assert "Other results are not affected. Run the tool again, or restore a backup: `keepwhole store restore`." in said
+
+
+def test_what_several_checks_find_is_printed_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with keepwhole.session("one", store=SqliteStore(str(home))) as session:
+        session.keep("t", {}, "x")
+    (home / "record.db").write_bytes(b"")
+    assert main(["doctor"]) == 1
+    printed = [line for line in capsys.readouterr().out.splitlines() if "missing or empty" in line]
+    assert len(printed) == 1
