@@ -117,6 +117,10 @@ def test_undo_without_an_id_shows_everything_again(cli: Cli, viewed: dict[str, A
     session = Session("work", store=str(cli.folder / "home"))
     assert session.view(conversation(2), policy="auto") == conversation(2)
     session.close()
+    assert text_of(cli, "undo") == "Nothing was hidden in session work.\n"
+
+
+def test_undo_without_an_id_tells_how_many_results_it_showed_again(cli: Cli, viewed: dict[str, Any]) -> None:
     assert "Shown in full again in session work: 2 results, about " in text_of(cli, "undo")
 
 

@@ -48,10 +48,12 @@ def _words(figures: UndoFigures) -> str:
 
 def _all(context: CommandContext, args: argparse.Namespace) -> int:
     session = context.session(context.current_session().name)
-    hidden = session.artifacts(newest=None)
-    figures = [foresee_undo(session, context.find_result(known.artifact_id)) for known in hidden]
-    for known in hidden:
-        session.undo(known.artifact_id)
+    known = [context.find_result(one.artifact_id) for one in session.artifacts(newest=None)]
+    foreseen = {row.trace_id: foresee_undo(session, row) for row in known}
+    hidden = {trace_id: figures for trace_id, figures in foreseen.items() if figures.changed}
+    for trace_id in hidden:
+        session.undo(trace_id)
+    figures = hidden.values()
     tokens, whole = sum(one.tokens for one in figures), sum(one.whole for one in figures)
     reread = max((one.reread for one in figures), default=0)
     if args.json:
