@@ -18,8 +18,8 @@ _LINE, _LETTER, _LEFT, _TOP, _COLUMNS = 19, 7.83, 20, 66, 124
 _DELAY, _PAUSE = 0.09, 0.6
 _VARIES = (
     (re.compile(r"art_\d+_\w+"), "art_ID"),
-    (re.compile(r"after \d+ acknowledged"), "after N acknowledged"),
-    (re.compile(r"verify: \d+ entries, [\d.]+ .B"), "verify: N entries, SIZE"),
+    (re.compile(r"after [\d,]+ acknowledged"), "after N acknowledged"),
+    (re.compile(r"verify: [\d,]+ entries, [\d.]+ .B"), "verify: N entries, SIZE"),
     (re.compile(r"took [\d.]+ s"), "took TIME"),
 )
 _STYLE = """
