@@ -19,8 +19,8 @@ def test_a_whole_text_is_parsed_with_the_space_around_it(text: str, value: objec
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "there is no JSON in it"),
-        ("  ", "there is no JSON in it"),
+        ("", "it is not valid JSON"),
+        ("  ", "it is not valid JSON"),
         ("{} x", "something follows its end, at character 2"),
         ("[" + "1," * 600 + "1] ]", "something follows its end, at character 1,203"),
     ],

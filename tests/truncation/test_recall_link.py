@@ -1,5 +1,6 @@
 """Every call that a notice prints can be run as it is, by whatever reads the result back."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -67,7 +68,8 @@ def test_a_search_in_long_lines_takes_every_sign_literally(tmp_path: Path) -> No
     lines = "".join(f"{'y' * 200}{text}{'z' * 500}\n" for text in texts)
     file.write_text(lines + "aXb x 1 ab cc 11 backslash its\n")
     calls = [of_file("sed", str(file)).pattern(text, in_long_lines=True) for text in texts]
-    done = subprocess.run("\n".join(calls), shell=True, capture_output=True, text=True, check=True)
+    quick = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run("\n".join(calls), shell=True, capture_output=True, text=True, check=True, env=quick)
     assert done.stdout.splitlines() == [f"{'y' * 150}{text}{'z' * 400}" for text in texts]
 
 

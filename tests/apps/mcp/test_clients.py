@@ -152,13 +152,12 @@ def test_a_question_for_roots_does_not_wait_long(monkeypatch: pytest.MonkeyPatch
     assert ask(Clients(), ROOTS).roots == []
 
 
-def test_of_many_clients_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST", 2)
-    clients, contexts = Clients(), [context(name) for name in ("s1", "s2", "s3")]
+def test_of_more_than_256_clients_the_oldest_is_forgotten() -> None:
+    clients, contexts = Clients(), [context(f"s{number}") for number in range(257)]
     for ctx in contexts:
         clients.greet(ctx)
     tell(clients, types.ToolListChangedNotification())
-    assert [len(ctx.session.sent) for ctx in contexts] == [0, 1, 1]
+    assert [len(ctx.session.sent) for ctx in contexts] == [0, *[1] * 256]
 
 
 def tell(clients: Clients, message: Any, upstream: Any = FILES) -> None:

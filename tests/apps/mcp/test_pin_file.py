@@ -1,7 +1,9 @@
 """The file of pins: what is pinned when a server is first seen, what counts as changed or new, and what accepts it."""
 
+import fcntl
 import json
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,17 @@ def test_servers_and_kinds_have_pins_of_their_own(pins: Pins) -> None:
     assert pins.compare(SERVER, "instructions", {"": "y"}) == {"": "changed"}
     assert pins.compare("files@2e", "tool", {"a": 3}) == {"a": "changed"}
     assert sorted(pins.accept("files")) == [("files", "instructions"), ("files", "tool a")]
+
+
+def test_several_gateways_write_one_after_the_other(pins: Pins, tmp_path: Path) -> None:
+    pins.compare(SERVER, "tool", {"a": 1})
+    with (tmp_path / "record" / "mcp-pins.json.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        other = threading.Thread(target=pins.accept)
+        other.start()
+        other.join(0.05)
+        assert other.is_alive()
+    other.join()
 
 
 def test_a_thing_is_named_by_its_kind_and_name() -> None:

@@ -19,6 +19,7 @@ ROOTS = types.ListRootsRequest()
 ROOTS_ASKED = {"method": "roots/list"}
 ANSWER = {"roots": [{"uri": "file:///work"}]}
 SAMPLE = {"messages": [], "maxTokens": 5}
+SAMPLED = {"role": "assistant", "content": {"type": "text", "text": "x"}, "model": "m", "stopReason": "endTurn"}
 
 
 def client(*offered: str, request_id: object = None) -> Any:
@@ -193,6 +194,8 @@ class Asked:
 
     async def ask(self, request: types.InputRequest) -> BaseModel:
         self.asked.append(request.method)
+        if isinstance(request, types.CreateMessageRequest):
+            return types.CreateMessageResult.model_validate(SAMPLED)
         return types.ListRootsResult.model_validate(ANSWER)
 
 
@@ -222,6 +225,16 @@ def test_a_server_that_asks_by_answers_is_called_again_with_what_the_client_says
         [{"inputResponses": {"a": ANSWER, "b": ANSWER}, "requestState": "s"}, {"inputResponses": {"c": ANSWER}}],
     )
     assert drive(asking("s"), done) == (done, [], [{"requestState": "s"}])
+
+
+def test_an_answer_of_a_client_goes_to_the_server_under_the_names_of_the_protocol() -> None:
+    asked = {"a": {"method": "sampling/createMessage", "params": SAMPLE}}
+    done = {"content": []}
+    assert drive({"resultType": "input_required", "inputRequests": asked}, done) == (
+        done,
+        ["sampling/createMessage"],
+        [{"inputResponses": {"a": SAMPLED}}],
+    )
 
 
 def test_a_server_may_ask_ten_times_before_its_result() -> None:
