@@ -182,6 +182,13 @@ def is_decided(catcher: str | None, *, by_name: bool) -> bool:
     return catcher != UNDECIDED and not (by_name and catcher == UNENDED)
 
 
+def check_unbroken(files: Sequence[str], run: Callable[[Sequence[str]], tuple[int, str]]) -> None:
+    """End where one of the given test files fails with nothing broken: it would seem to catch whatever it runs."""
+    code, printed = run(files)
+    if code != 0:
+        raise SystemExit(f"With nothing broken, this fails: {', '.join(_FAILED.findall(printed)) or printed.strip()}")
+
+
 def runner_for(collected: Sequence[str], tree: Path, plain: Runner, stack: ExitStack) -> Runner:
     """Return the runner for a copy of the tree: where test files are collected once, one that has done so."""
     return QuickRunner(stack.enter_context(CollectedRunner(tree, collected)), plain) if collected else plain
@@ -219,6 +226,8 @@ def try_all(
             start = cache(lambda python: stack.enter_context(Runner(tree, python)))
             usual = cache(lambda: runner_for(collected, tree, start(Path(sys.executable)), stack))
             passes = cache(lambda name: usual().run([name], _PATIENCE)[0] == 0)
+            if files:
+                check_unbroken(files, partial(usual().run, patience=_PATIENCE))
             while True:
                 one = waiting.get_nowait()
                 is_quick = bool(collected) and runs_in_tests_alone(coverage, one)

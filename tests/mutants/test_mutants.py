@@ -24,6 +24,7 @@ from tests.mutants.__main__ import (
     Drawn,
     all_mutants,
     caught_by,
+    check_unbroken,
     draw,
     equivalents,
     noticed_by,
@@ -291,6 +292,17 @@ def test_a_mutant_is_caught_by_the_test_that_fails_and_taken_back(tmp_path: Path
         assert noticed_by([f"{file}::test_that_fails", f"{file}::test_large"], run, passes) == f"{file}::test_large"
         assert noticed_by([f"{file}::test_that_fails", f"{file}::test_double"], run, passes) is None
     assert (tmp_path / "src" / "small.py").read_bytes() == source
+
+
+def test_given_tests_that_fail_with_nothing_broken_are_named(tmp_path: Path) -> None:
+    _write_small(tmp_path)
+    file = "small_tests/test_small.py"
+    os.symlink(ROOT / "tests", tmp_path / "tests")
+    with Runner(tmp_path, Path(sys.executable)) as runner:
+        run = partial(runner.run, patience=60)
+        check_unbroken([f"{file}::test_double"], run)
+        with pytest.raises(SystemExit, match=f"^With nothing broken, this fails: {file}::test_that_fails$"):
+            check_unbroken([f"{file}::test_that_fails"], run)
 
 
 def test_a_runner_that_is_not_needed_starts_nothing(tmp_path: Path) -> None:

@@ -104,6 +104,30 @@ def test_close_points_get_a_fine_scale() -> None:
     assert rows[1][0] == "98%"
 
 
+def test_rows_are_two_percent_apart_where_there_would_be_more_than_six() -> None:
+    wide, _ = plots(page(policy("everything", 1.0, 1.0), policy("auto", 0.5, 0.93)))
+    assert [label for label, _ in ticks(wide)[1]] == ["92%", "94%", "96%", "98%", "100%"]
+
+
+def test_a_long_name_is_cut_and_crowded_labels_are_led_to_their_points() -> None:
+    crowd = [policy(f"policy {number}", 0.9 + number / 1_000, 0.95) for number in range(12)]
+    wide, _ = plots(
+        page(policy("everything", 1.0, 1.0), *crowd, policy("x" * 25, 0.5, 0.9), policy("y" * 24, 0.5, 1.0))
+    )
+    assert f">{'x' * 23}…</text>" in wide
+    assert f">{'y' * 24}</text>" in wide
+    led = re.findall(
+        r'<line x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)" class="leader"/>'
+        r'<circle cx="([\d.]+)" cy="([\d.]+)" [^>]*><text x="([\d.]+)" y="([\d.]+)"',
+        wide,
+    )
+    assert led
+    for x1, y1, x2, y2, cx, cy, x, y in (tuple(map(float, one)) for one in led):
+        assert (x1, y1) == (cx, cy)
+        assert abs(x2 - x) < 9 * 14
+        assert abs(y2 - y) < 2 * 14
+
+
 def test_a_line_goes_through_the_policies_that_no_other_beats() -> None:
     rows = (policy("a", 0.5, 0.9), policy("b", 0.6, 0.85), policy("c", 0.7, 0.95), policy("e", 0.7, 0.94))
     wide, _ = plots(page(policy("everything", 1.0, 1.0), *rows, policy("bound", 0.4, 1.0, bound=True)))

@@ -118,6 +118,18 @@ def test_a_policy_is_a_row_of_figures() -> None:
     assert policies.table({}) is None
 
 
+def test_a_policy_has_its_verdict_below_its_name_and_values_to_sort_by() -> None:
+    rows = [row("auto", 0.7, 0.9, **FIGURES, verdict="saves 30 %"), row("none", bound=True), row("z" * 41)]
+    table = str(policies.table({"policies": rows}))
+    auto, bound, other = table.split("</thead>")[1].split("</tr>")[:3]
+    assert ">auto<small>saves 30%</small></th>" in auto
+    assert re.findall(r'data-value="([^"]*)"', auto) == ["auto", "0.7", "3.5", "0.9", "0.75", "40", "0", "1234"]
+    assert re.findall(r'data-value="([^"]*)"', bound) == ["none"]
+    assert ">none</th>" in bound
+    assert ['class="auto"' in auto, 'class="bound"' in bound, "class=" in other] == [True, True, False]
+    assert f">{'z' * 39}…</th>" in other
+
+
 @pytest.mark.parametrize(
     ("first", "words"),
     [({"runs": 0}, "never"), ({"runs": 0.5}, "–"), ({"median_step": 1_000}, "step 1,000"), ({}, "–")],
@@ -196,3 +208,24 @@ def test_what_was_not_read_is_listed_with_its_reason() -> None:
     assert plain(appendix.unread({"read": read | {"bytes": None}})) == (
         "3 files held 1 run./a empty/b broken/c broken, 2,000 times"
     )
+    read["unread"] = [{"path": "p" * 200, "why": "w" * 200}, {"path": "q" * 201, "why": "v" * 201}]
+    assert plain(appendix.unread({"read": read})).endswith(f".{'p' * 200} {'w' * 200}{'q' * 199}… {'v' * 199}…")
+
+
+def test_long_names_and_reasons_are_cut() -> None:
+    rows = [row("n" * 198, settings=AUTO), row("m" * 41, settings="policy: m")]
+    found = plain(settings(rows, settings=AUTO, recommended={"reason": "r" * 401}))
+    assert found.startswith(f"{'n' * 198}Because {'r' * 399}….policy: auto")
+    assert f"{'m' * 39}…policy: m" in found
+    long = plain(settings([row("n" * 201, settings=AUTO)], settings=AUTO))
+    assert long == f"{'n' * 199}…policy: auto"
+    said = plain(headline({"policies": [row("h" * 41, 0.7)], "hidden": {"policy": "h" * 41}}))
+    assert f"With {'h' * 39}… the same runs" in said
+
+
+def test_terms_are_defined_and_no_model_was_run() -> None:
+    found = str(appendix.method({}))
+    assert "<strong>No model was run.</strong>" in found
+    terms = re.findall(r"<dt>(.*?)</dt><dd>.+?</dd>", found)
+    assert terms[:3] == ["Replay", "Evidence", "In context"]
+    assert len(terms) == 10

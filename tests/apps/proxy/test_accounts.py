@@ -47,10 +47,10 @@ def noted(session: Session) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def session() -> Session:
-    """A session that the token `first` made, with results of 60 and 40 characters."""
+    """A session that the token `first` made, with results of 60, 39 and 1 characters."""
     session = in_memory()
     assert admits(session, "first")
-    session.view(conversation(c1="a" * 60, c2="b" * 40))
+    session.view(conversation(c1="a" * 60, c2="b" * 39, c5="c"))
     return session
 
 
@@ -64,12 +64,13 @@ def test_the_token_that_makes_a_session_may_enter_it_from_then_on(session: Sessi
 @pytest.mark.parametrize(
     ("messages", "is_admitted"),
     [
-        (conversation(c1="a" * 60, c2="b" * 40), True),
-        (conversation(c2="b" * 40, c1="a" * 60), True),
-        (conversation(c1="a" * 60), False),
+        (conversation(c1="a" * 60, c2="b" * 39, c5="c"), True),
+        (conversation(c5="c", c2="b" * 39, c1="a" * 60), True),
         (conversation(c1="a" * 60, c2="b" * 39), False),
-        (conversation(c2="a" * 60, c1="b" * 40), False),
-        (conversation(c3="a" * 60, c4="b" * 40), False),
+        (conversation(c1="a" * 60, c2="b" * 39, c5="d"), False),
+        (conversation(c1="a" * 60, c2="b" * 38, c5="c"), False),
+        (conversation(c2="a" * 60, c1="b" * 39, c5="c"), False),
+        (conversation(c3="a" * 60, c4="b" * 39, c5="c"), False),
         (conversation(c1="a" * 200), False),
         ([], False),
     ],
@@ -84,7 +85,7 @@ def test_a_new_token_enters_with_a_hundred_characters_of_results_under_their_ids
 
 
 def test_who_may_not_write_is_let_in_without_a_note(session: Session) -> None:
-    whole, known = conversation(c1="a" * 60, c2="b" * 40), AccountSessions()
+    whole, known = conversation(c1="a" * 60, c2="b" * 39, c5="c"), AccountSessions()
     assert known.admit(session, "second", request(*whole), may_write=False)
     assert not known.admit(session, "second", request(), may_write=False)
     assert len(noted(session)) == 1
