@@ -184,7 +184,7 @@ def test_settings_to_copy_are_those_recommended_and_then_the_others() -> None:
     other = settings(rows, settings="policy: rolling")
     assert plain(other).startswith("rollingpolicy: rollingautopolicy: auto")
     assert "Because" not in other
-    assert found.count("<code") == 2
+    assert found.count("<code data-copy>") == 2
 
 
 def test_without_settings_that_save_anything_that_is_said() -> None:

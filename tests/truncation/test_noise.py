@@ -71,6 +71,7 @@ def test_the_rest_of_a_line_over_the_cap_is_left_out_with_its_count() -> None:
     assert long_lines(3, 10, 3) == "abc\nabcdefghij\nabc\n"
     assert long_lines(11, 3, 26) == f"abcdefghij{omitted(0, 1)}\nabc\nabcdefghij{omitted(0, 16)}\n"
     assert long_lines(3, 12, 3, end="\r") == f"abc\rabcdefghij{omitted(0, 2)}\rabc\r"
+    assert quiet(f"\na\n{'c' * 12}\nd\n", 10) == f"\na\n{'c' * 10}{omitted(0, 2)}\nd\n"
     assert quiet("a\nb\n" + "c" * 12, 10) == f"a\nb\n{'c' * 10}{omitted(0, 2)}"
 
 

@@ -214,6 +214,13 @@ def test_a_cut_is_explained_and_undone(cli: Record) -> None:
     )
 
 
+def test_an_undo_tells_what_it_takes(cli: Record) -> None:
+    assert re.fullmatch(
+        rf"{cli.artifact} is shown in full again in session work: about [\d,]+ tokens more in each request\.\n",
+        cli.said("undo", cli.artifact),
+    )
+
+
 def test_all_that_is_hidden_is_shown_again_at_once(cli: Record) -> None:
     with cli.open("work") as work:
         work.keep("fetch", {"path": "b.txt"}, LINES + "b")

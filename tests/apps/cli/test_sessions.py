@@ -108,6 +108,15 @@ def test_the_results_of_a_session_are_listed(cli: Quick) -> None:
     assert re.split(r"\s{2,}", lines[7].strip())[:5] == ["2", "ls", "2.9 KB", "1", "error"]
     assert lines[8] == ""
     assert lines[9].split() == ["Counter", "Value"]
+    counters = [(name, f"{n:,}" if isinstance(n, int) else f"{n:.3f}") for name, n in shown["metrics"].items()]
+    assert [tuple(line.split()) for line in lines[11:]] == counters
+    assert {type(value) for value in shown["metrics"].values()} == {int, float}
+
+
+@pytest.mark.parametrize("words", [("list",), ("purge", "one"), ("import", "file")])
+def test_an_action_that_is_not_about_one_session_takes_no_session(cli: Quick, words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli("sessions", *words, "--session", "one")
 
 
 def test_a_session_is_named_once(cli: Quick) -> None:
