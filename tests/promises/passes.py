@@ -63,7 +63,7 @@ SLOWER = (
     # Lines of four characters: a number for each.
     Slower("units of log", ("a record that does not end",), 0.1),
     # Every key of the object could be one that a notice needs.
-    Slower("*element*", ("keys that are our own",), 0.3),
+    *(Slower(name, ("keys that are our own",), 0.3) for name in ("*element*", "*rows*")),
     # Nothing but words that lead to a mark: all forms of marks are looked for everywhere.
     Slower("guard", ("omitted", "truncated"), 0.25),
     # Each of 48 words is looked for in the whole text.

@@ -257,6 +257,22 @@ def test_where_nothing_is_cached_a_second_summary_need_not_wait() -> None:
     assert session.off.compactions > 1
 
 
+def test_a_client_that_has_only_its_system_prompt_cached_pays_for_no_marker_of_ours() -> None:
+    """Such a marker wrote most of the messages to the cache, and seemed to be the client's: so all that it carried after
+    the client with `mode: off` would have compacted was taken for cached."""
+    session = NeverDearer()
+    provider = Provider(lifetime=3_600, told_read=1.0, told_write=1.0)
+    session.begin(provider, system=100_000, tools=100_000, client_compacts=False, markers="system")
+    session.arguments_are_large(arguments=7_000, count=10, result=7_000, tool="Bash")
+    session.results_are_large(calls=1, count=2, result=15_000, tool="Bash")
+    session.something_is_done(count=10, repeats=True, result=300, tool="Bash")
+    session.nothing_happens_for_a_while(seconds=200)
+    session.the_model_says_much(count=5, result=7_000, tool="Read", words=30_000)
+    session.images_are_returned(calls=2, count=10, media="file", repeats=True, result=300, tool="computer")
+    session.something_is_done(count=30, repeats=True, result=300, tool="Task")
+    assert session.off.compactions == 1
+
+
 def test_a_client_that_compacts_a_request_sooner_because_of_the_tools_has_paid_no_more_a_request_later() -> None:
     session = NeverDearer()
     session.begin(Provider(window=128_000), system=2_000, tools=100_000, client_compacts=False, markers="last")

@@ -100,8 +100,8 @@ def _mark_before(
     is put on that end: it reads what was paid for, instead of having everything written once more.
     """
     request = read_request(body)
-    if request is None or not cache_markers(request):
-        return None  # a client that sets no marker does not want to pay for cache writes
+    if request is None or not any(marker.message >= 0 for marker in cache_markers(request)):
+        return None  # a client that has no messages cached would pay for one cache write, and never read it
     breakpoints = session.billing.profile(endpoint.model_of(request)).breakpoints
     changed = len(request.messages) - changed_last
     users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")

@@ -34,6 +34,8 @@ def _inside(key: str, end: str) -> re.Pattern[str]:
 _INSIDE = {"}": _inside(_KEY, "}"), "]": _inside("", r"\]")}
 _BEHIND = re.compile(r"\s*+([}\],])")
 _CLOSES = {"{": "}", "[": "]"}
+_DEEPEST = 200
+"""Brackets in brackets above which a text is no data that somebody wants cut as such."""
 _REST = 0.25
 """Share of the room that goes to what comes behind."""
 _LEAST = 0.5
@@ -49,7 +51,8 @@ class WholePart(NamedTuple):
 
 
 def whole_part(text: str) -> WholePart | None:
-    """Return up to where a text is JSON but for closing brackets; None where it does not begin as JSON.
+    """Return up to where a text is JSON but for closing brackets; None where it does not begin as JSON, or is nested
+    deeper than any data.
 
     >>> whole_part('{"hits": [{"id": 1}, {"id": 2, "at": "Ber')
     WholePart(stop=29, closing='}]}')
@@ -63,6 +66,8 @@ def whole_part(text: str) -> WholePart | None:
         comma, bracket, close = (found.end(group) for group in (1, 2, 3))
         at = stop = max(stop, comma - 1, bracket, close)
         if bracket > 0:
+            if len(opened) == _DEEPEST:
+                return None
             opened.append(_CLOSES[text[bracket - 1]])
             continue
         if close < 0:
