@@ -65,6 +65,8 @@ async def by_anyio(work: Coroutine[Any, Any, Any], at: int) -> tuple[bool, Any]:
     return not found, found[0] if found else None
 
 
+_TRIES = 10
+"""anyio cancels in the next pass of the loop, when a thread that was waited for may be done."""
 WAYS = [by_asyncio, by_anyio]
 every_way = pytest.mark.parametrize("cancelled", WAYS)
 Way = Callable[[Coroutine[Any, Any, Any], int], Awaitable[tuple[bool, Any]]]
@@ -117,9 +119,9 @@ async def still_works(session: Session, folder: Path) -> None:
 @pytest.mark.parametrize("name", WORK)
 def test_a_call_may_be_cancelled_at_any_wait(name: str, cancelled: Way, tmp_path: Path) -> None:
     for at in range(1, 100):
-        folder = tmp_path / str(at)
 
-        async def run(at: int = at, folder: Path = folder) -> bool:
+        async def run(again: int, at: int = at) -> bool:
+            folder = tmp_path / f"{at}-{again}"
             with Session("s", store=str(folder)) as session:
                 acknowledged = await session.akeep("work", {}, "before")
                 was_cancelled, kept = await cancelled(WORK[name](session), at)
@@ -130,7 +132,7 @@ def test_a_call_may_be_cancelled_at_any_wait(name: str, cancelled: Way, tmp_path
                 await still_works(session, folder)
             return was_cancelled
 
-        if not asyncio.run(run()):
+        if not any(asyncio.run(run(again)) for again in range(_TRIES)):
             break
     else:
         pytest.fail("it never came to its end")

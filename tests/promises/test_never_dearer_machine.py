@@ -258,7 +258,7 @@ def test_where_nothing_is_cached_a_second_summary_need_not_wait() -> None:
 
 
 def test_a_client_that_has_only_its_system_prompt_cached_pays_for_no_marker_of_ours() -> None:
-    """Such a marker wrote most of the messages to the cache, and seemed to be the client's: so all that it carried after
+    """Such a marker wrote most of the messages to the cache, and seemed to be the client's: so all that it carried once
     the client with `mode: off` would have compacted was taken for cached."""
     session = NeverDearer()
     provider = Provider(lifetime=3_600, told_read=1.0, told_write=1.0)
@@ -381,10 +381,11 @@ def test_what_costs_nothing_is_left_out_even_where_recalls_have_used_up_the_budg
     session.results_are_large(calls=1, count=10, result=7_000, tool="Bash")
 
 
-@pytest.mark.torture
 def test_a_policy_that_keeps_no_promise_is_caught() -> None:
+    session = Eager()
+    session.begin(Provider(), system=8_000, tools=8_000, client_compacts=False, markers="last")
     with pytest.raises(AssertionError, match="too much"):
-        run(Eager, 30, derandomize=True, phases=[Phase.generate])
+        session.the_model_says_much(count=40, words=7_000, result=2_000, tool="Bash")
 
 
 @pytest.mark.torture

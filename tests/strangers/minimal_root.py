@@ -177,7 +177,16 @@ def release(suite: str) -> int:
     put_repository(root)
     download(root)
     put_server(root)
+    put_name(root)
     return enter(root, "sh", "-c", 'cd "$0" && python3 -V && exec make release-check', f"/{CLONE}")
+
+
+def put_name(root: Path) -> None:
+    """Give the maintainer a name, which PostgreSQL asks for where tests make a server of their own."""
+    users = root / "etc/passwd"
+    if ":1000:1000:" not in users.read_text(encoding="utf-8"):
+        with users.open("a", encoding="utf-8") as file:
+            file.write(f"maintainer:x:1000:1000::/{HOME}:/bin/sh\n")
 
 
 def put_server(root: Path) -> None:

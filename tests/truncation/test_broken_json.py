@@ -65,6 +65,13 @@ def test_half_of_a_text_has_to_be_json() -> None:
     assert not begins_json("[1,oops]")
 
 
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
+def test_nothing_is_nested_deeper_than_200_times(opening: str) -> None:
+    depth = 200 // (opening.count("[") + opening.count("{"))
+    assert whole_part(opening * depth) is not None
+    assert whole_part(opening * (depth + 1)) is None
+
+
 def test_json_that_is_not_broken_is_not_cut_here() -> None:
     for text in (HITS, "words", "[1,2]" + "x" * 6):
         with pytest.raises(NotJson):
