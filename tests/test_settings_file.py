@@ -62,6 +62,10 @@ def test_what_is_not_yaml_is_told_with_its_line(tmp_path: Path, text: str, words
     assert problem(tmp_path, text) == f"`FILE` is not YAML ({words}). Fix that line."
 
 
+def test_a_file_may_have_ten_thousand_values(tmp_path: Path) -> None:
+    assert read(tmp_path, f"a: [{'1,' * 9_996}1]") == {"a": [1] * 9_997}  # a mapping, a key and a list are three more
+
+
 def test_a_file_has_at_most_ten_thousand_values_with_what_aliases_repeat(tmp_path: Path) -> None:
     # A mapping, two keys, two lists, 99 values of the first one and, for each alias in the second, that list again.
     lines = f"a: &x [{'1,' * 98}1]\nb: [{'*x,' * 98}{'2,' * 95}2]\n"

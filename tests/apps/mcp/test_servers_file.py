@@ -1,5 +1,6 @@
 """The file of servers: what clients write is read, variables are filled in, mistakes are named."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -67,3 +68,74 @@ def test_what_pins_are_kept_under_tells_no_secret(tmp_path: Path) -> None:
 def test_a_mistake_is_named(tmp_path: Path, value: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         read_servers(written(tmp_path, value), environ={"KEEPWHOLE_MCP_TOKEN": "t"})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "`FILE` is not a JSON object. It needs `mcpServers`, by name, as clients write it."),
+        ({"mcpServers": []}, "`FILE` names no servers. It needs `mcpServers`, by name, as clients write it."),
+        (
+            {"mcpServers": {"a": {"url": 7}}},
+            "Server `a` in `FILE` needs a `command`, or a `url` and a `type` (`http`, `sse`).",
+        ),
+        (
+            {"mcpServers": {"a": {"type": "http", "command": "x"}}},
+            "Server `a` in `FILE` needs a `command`, or a `url` and a `type` (`http`, `sse`).",
+        ),
+        (
+            {"mcpServers": {"a": {"command": "x", "cwd": "${HERE}"}}},
+            "Server `a` in `FILE` needs `${HERE}`, which the environment does not have.",
+        ),
+        *(
+            (
+                {"mcpServers": {"a": {"command": "x"}}, "keepwhole": {"allow": allow}},
+                "`keepwhole.allow` in `FILE` is a list of tools for each client, "
+                'such as `{"claude-code": ["git__*"], "*": ["git__git_log"]}`.',
+            )
+            for allow in ([], {"a": "x"}, {"a": [1]}, {"a": ["x"], "b": None})
+        ),
+    ],
+)
+def test_a_mistake_is_answered_with_what_is_needed(tmp_path: Path, value: Any, words: str) -> None:
+    path = written(tmp_path, value)
+    with pytest.raises(ConfigError) as caught:
+        read_servers(path, environ={})
+    assert str(caught.value).replace(path, "FILE") == words
+
+
+def test_a_file_or_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be read \(No such file or directory\)\. Check the path\."):
+        read_servers(str(tmp_path / "none.json"))
+    path = written(tmp_path, {"servers": {"a": {"command": "x"}, "b": {"command": "x"}}})
+    with pytest.raises(ConfigError, match=r"has no server `c`\. It has `a`, `b`\."):
+        read_servers(path, "c")
+    with pytest.raises(ConfigError, match="is not JSON"):
+        read_servers(written(tmp_path, "[" * 100_000))
+
+
+def test_what_a_file_leaves_out_has_a_default(tmp_path: Path) -> None:
+    file = read_servers(written(tmp_path, {"servers": {"a": {"command": "x"}}, "keepwhole": "odd"}), environ={})
+    (a,) = file.servers
+    assert (a.args, a.env, a.cwd, a.url, a.headers, a.mode, a.timeout) == ((), (), None, "", (), "auto", None)
+    assert (file.pins, dict(file.allow)) == ("warn", {})
+
+
+def test_every_field_of_a_server_is_read(tmp_path: Path) -> None:
+    entry = {"command": "x", "args": [1, "${A:-}b"], "cwd": "/${A}", "protocol": "handshake", "timeout": "5"}
+    servers = {"a": entry, "b": {"type": "streamable-http", "url": "http://x/${A:-z}", "timeout": 1.5}}
+    value = {"mcpServers": servers, "keepwhole": {"allow": {"agent": ["a", "b"], "*": []}}}
+    file = read_servers(written(tmp_path, value), environ={"A": "y"})
+    a, b = file.servers
+    assert (a.args, a.cwd, a.mode, a.timeout) == (("1", "yb"), "/y", "legacy", None)
+    assert (b.kind, b.url, b.mode, b.timeout) == ("http", "http://x/y", "auto", 1.5)
+    assert dict(file.allow) == {"agent": ("a", "b"), "*": ()}
+
+
+def test_pins_are_kept_for_each_command_with_its_arguments(tmp_path: Path) -> None:
+    def identity(**entry: Any) -> str:
+        return read_servers(written(tmp_path, {"mcpServers": {"a": entry}}), environ={}).servers[0].identity
+
+    assert len({identity(command="x"), identity(command="y"), identity(command="x", args=["1"])}) == 3
+    assert identity(command="x", env={"K": "1"}) == identity(command="x", cwd="/")
+    assert identity(command="é") == "a@" + hashlib.sha256('["é", ""]'.encode()).hexdigest()[:12]
