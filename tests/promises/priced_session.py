@@ -248,6 +248,9 @@ class ManagedSession(PricedSession):
         self.recalls = self.forced = 0
         self.recalled = 0.0
         """What recalls have cost since the last batch: hidden rounds, and what they read, sent again ever since."""
+        self.is_told_too_much = False
+        """Whether it was told a price of reading above the true one: a batch may then only seem to be afforded after a
+        recall, since bills tell tokens and no prices."""
         self._compacted = 0
         """Messages in place of which a summary was sent last."""
         self._read_back = self._new_read_back = 0
@@ -304,7 +307,8 @@ class ManagedSession(PricedSession):
         account = exchange.account
         costs_nothing = not (self._is_warm() and self._is_cached) and bill.cost <= would_take
         self._is_cached = bill.plain < bill.tokens
-        if account.new_decisions and account.compacted == self._compacted and not costs_nothing:
+        is_judged = not costs_nothing and not self.is_told_too_much
+        if account.new_decisions and account.compacted == self._compacted and is_judged:
             self.recalled = 0.0
         self._compacted = account.compacted
         found, behind = _read_back_in(json.loads(exchange.body))

@@ -81,6 +81,7 @@ class NeverDearer(RuleBasedStateMachine):
         self.put_markers(markers)
         read = DEFAULT.read / provider.read if provider.told_read is None else provider.told_read
         is_told_wrong = read != 1.0 or provider.told_write != 1.0
+        self.on.is_told_too_much = read > 1.0
         self.most = 1 + CAREFUL.max_loss * (2 if is_told_wrong else 1)
 
     @rule(count=COUNTS, result=LARGE, tool=tools, calls=st.integers(1, 3))
@@ -255,6 +256,22 @@ def test_where_nothing_is_cached_a_second_summary_need_not_wait() -> None:
     session.arguments_are_large(arguments=7_000, count=10, result=300, tool="computer")
     session.something_is_done(count=20, repeats=False, result=30_000, tool="Read")
     assert session.off.compactions > 1
+
+
+def test_a_price_told_twice_too_high_makes_a_batch_after_a_recall_seem_afforded() -> None:
+    """It is within the bound but for what was read back, which such a price makes seem cheaper than it was."""
+    session = NeverDearer()
+    provider = Provider(lifetime=3_600, read=0.2, told_read=2.0, dialect="converse")
+    session.begin(provider, system=2_000, tools=8_000, client_compacts=False, markers="two")
+    session.the_model_recalls_something(result=30_000, which=0)
+    session.the_user_says_something(result=300, tool="Bash")
+    session.something_is_done(count=2, repeats=False, result=300, tool="Bash")
+    session.the_model_recalls_something(result=300, which=0)
+    session.images_are_returned(calls=1, count=8, media="screenshot", repeats=False, result=20, tool="computer")
+    assert session.on.recalls == 1
+    assert session.on.cost > 1.1 * session.off.cost
+    session.images_are_returned(calls=1, count=40, media="screenshot", repeats=False, result=20, tool="computer")
+    assert session.on.cost < session.off.cost
 
 
 def test_a_client_that_has_only_its_system_prompt_cached_pays_for_no_marker_of_ours() -> None:
