@@ -104,6 +104,13 @@ def test_close_points_get_a_fine_scale() -> None:
     assert rows[1][0] == "98%"
 
 
+def test_a_scale_of_everything_has_the_widest_steps() -> None:
+    _, narrow = plots(page(policy("everything", 1.25, 1.0), policy("none", 0.0, 0.0)))
+    columns, rows = ticks(narrow)
+    assert [label for label, _ in columns] == ["0%", "20%", "40%", "60%", "80%", "100%", "120%"]
+    assert [label for label, _ in rows] == ["0%", "20%", "40%", "60%", "80%", "100%"]
+
+
 def test_rows_are_two_percent_apart_where_there_would_be_more_than_six() -> None:
     wide, _ = plots(page(policy("everything", 1.0, 1.0), policy("auto", 0.5, 0.93)))
     assert [label for label, _ in ticks(wide)[1]] == ["92%", "94%", "96%", "98%", "100%"]

@@ -162,6 +162,9 @@ def test_rows_of_each_source_can_be_chosen_where_there_are_several() -> None:
         ("claude", " hidden"),
     ]
     assert two.count('id="policy-0"') == 1
+    long = str(policies.table({"policies": rows, "sources": {"s" * 60: rows, "t" * 61: rows}}))
+    assert f">{'s' * 60}</option>" in long
+    assert f'<option value="{"t" * 61}">{"t" * 59}…</option>' in long
 
 
 AUTO = "policy: auto\n"

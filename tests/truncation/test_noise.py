@@ -147,6 +147,13 @@ def test_a_strategy_is_never_given_more_than_sixty_four_times_its_budget() -> No
     assert asked == [100, 800, 6_400, 6_400]
 
 
+def test_a_view_that_fills_its_budget_exactly_is_taken() -> None:
+    source = TextSource("\x1b[1m" + "x" * 96)
+    for budget, shown in ((96, "x" * 96), (95, "\x1b[1m" + "x" * 96)):
+        cut = without_noise(lambda source, *_: whole(source.chars), source, budget, OPTIONS)
+        assert render(cut, source) == shown
+
+
 def test_a_view_that_is_longer_than_its_budget_after_all_is_not_taken() -> None:
     source = TextSource("a\nb\n" + "c" * 3_000 + "\nd\n")
 
