@@ -258,6 +258,19 @@ def test_where_nothing_is_cached_a_second_summary_need_not_wait() -> None:
     assert session.off.compactions > 1
 
 
+def test_without_a_cache_the_recall_tools_wait_until_something_is_left_out() -> None:
+    """They are offered from the first request on, since adding them later would lose the cache: here, there is none."""
+    session = NeverDearer()
+    provider = Provider("none", write=1.0, lifetime=300, dialect="openai_chat")
+    session.begin(provider, system=2_000, tools=2_000, client_compacts=False, markers="last")
+    session.something_is_done(count=40, repeats=False, result=300, tool="Bash")
+    assert session.on.size == session.off.size
+    session.results_are_large(calls=1, count=3, result=30_000, tool="Bash")
+    assert session.on.size < session.off.size
+    session.the_model_recalls_something(which=0, result=300)
+    assert session.on.recalls == 1
+
+
 def test_a_price_told_twice_too_high_makes_a_batch_after_a_recall_seem_afforded() -> None:
     """It is within the bound but for what was read back, which such a price makes seem cheaper than it was."""
     session = NeverDearer()

@@ -120,7 +120,8 @@ def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> P
     if not mode.tools_wait or costs is None or branch.summary.current is not None or branch.decisions.hides:
         return plan
     freed = plan.tokens_freed(branch.transcript.items)
-    return plan if costs.affords_tools(mode.tools, freed, branch.context.max_loss) else without_hiding(plan)
+    affords = costs.affords_tools(mode.tools, freed, branch.context.max_loss, is_served=not situation.frozen)
+    return plan if affords else without_hiding(plan)
 
 
 def end_compaction(branch: Branch, name: str) -> None:

@@ -158,17 +158,20 @@ class Exchange:
 
         They come before everything that a provider has cached. So once they were offered, by any process and under any
         settings, they always are; and from the first request on, where they are a small part of it or the client's own
-        tools promise long results.
+        tools promise long results. Where the provider caches nothing, each request pays for them, so there they wait.
         """
         if not self._may_offer():
             return [], False
         tools = self._session.tools_to_offer(self.dialect.name)
-        if tools and (self._session.settings.recall_from == "start" or self._is_likely_long()):
+        if tools and self._session.settings.recall_from == "start":
+            return tools, False
+        is_cached = not self._session.billing.has_no_cache
+        if tools and is_cached and self._is_likely_long():
             return tools, False
         self._is_record_read = self._session.conversations.catch_up()
         were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
         tools = self._session.tools_to_offer(self.dialect.name, were_offered=were_offered)
-        return tools, bool(tools) and not were_offered
+        return tools, bool(tools) and not (were_offered and is_cached)
 
     def _has_hidden_rounds(self) -> bool:
         """Whether the conversation has hidden rounds, and so was offered the tools: the rounds are on record before

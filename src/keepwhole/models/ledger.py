@@ -218,11 +218,16 @@ class Costs(NamedTuple):
         carried = REQUESTS_TO_PAY * self.profile.read * max(0, tokens - ahead.client.size)
         return self.profile.write * tokens + carried <= ahead.budget(share)
 
-    def affords_tools(self, tokens: int, freed: int, share: float) -> bool:
+    def affords_tools(self, tokens: int, freed: int, share: float, *, is_served: bool = True) -> bool:
         """Return whether `tokens` may be put in front of the request, so that nothing of it is cached, in return for
-        `freed` estimated tokens that are left out; always where the request takes much of the window."""
+        `freed` estimated tokens that are left out; always where the request takes much of the window.
+
+        Where nothing of it is served from a cache anyway, they may wherever they are fewer than what is left out.
+        """
         if self.request.tokens > _ROOMY * self.profile.window:
             return True
+        if not is_served:
+            return tokens <= freed
         profile = _doubted(self.profile)
         cost = (profile.write - profile.read) * self.request.cached + profile.write * (tokens - freed)
         return cost <= self.budget(share)

@@ -192,6 +192,8 @@ class Billing:
         """Requests that these were."""
         self.shortfall = 0
         """Tokens that the cache should have served and did not, of all requests that were billed."""
+        self.has_no_cache = False
+        """Whether forecasts have failed since nothing at all was served from a cache."""
         self.frozen = False
         """Whether nothing ages by itself, since forecasts fail."""
         self.reason = ""
@@ -380,6 +382,7 @@ class Billing:
                 events.log_aging_resumed(self._session, self._held)
         elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
             self.frozen, self._held = True, 0
+            self.has_no_cache = self.has_no_cache or not billed
             self.reason = (
                 f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
                 f"{billed:,}, so nothing ages by itself until forecasts are right again."
