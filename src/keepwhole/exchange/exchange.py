@@ -163,10 +163,8 @@ class Exchange:
         if not self._may_offer():
             return [], False
         tools = self._session.tools_to_offer(self.dialect.name)
-        if tools and self._session.settings.recall_from == "start":
-            return tools, False
         is_cached = not self._session.billing.has_no_cache
-        if tools and is_cached and self._is_likely_long():
+        if tools and (self._session.settings.recall_from == "start" or (is_cached and self._is_likely_long())):
             return tools, False
         self._is_record_read = self._session.conversations.catch_up()
         were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
@@ -176,9 +174,8 @@ class Exchange:
     def _has_hidden_rounds(self) -> bool:
         """Whether the conversation has hidden rounds, and so was offered the tools: the rounds are on record before
         their answer ends, the request that offered the tools a moment later."""
-        if self._rounds is None or self._rounds.is_empty:
-            return False
-        return self._with_rounds(self._request) is not self._request
+        is_empty = self._rounds is None or self._rounds.is_empty
+        return not is_empty and self._with_rounds(self._request) is not self._request
 
     def _is_likely_long(self) -> bool:
         """Whether a long conversation is likely: by the length before the model's first answer, and by the tools."""
