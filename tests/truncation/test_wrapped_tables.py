@@ -7,6 +7,7 @@ import pytest
 
 import keepwhole
 from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.rows import record_bounds
 from keepwhole.truncation.sniff import sniff
 
 BEFORE = {
@@ -64,3 +65,12 @@ def test_columns_in_capitals_are_named_behind_a_wrapper() -> None:
         kept = s.keep("bash", {"command": "kubectl get pods"}, BEFORE["Codex"] + table)
         found = s.call_tool("get_artifact", {"id": kept.artifact_id, "pattern": "pod-500 "}).content
         assert "NAME READY STATUS" in found
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize("name", ["quoted", "no quotes"])
+def test_records_begin_at_the_beginning_of_the_text_and_the_wrapper_belongs_to_the_header(
+    name: str, before: str
+) -> None:
+    bounds = record_bounds(before + TABLES[name], "\n", quoted=True)
+    assert list(bounds[:2]) == [0, len(before) + TABLES[name].index("\n") + 1]

@@ -67,7 +67,7 @@ class Conversation:
 _C = TypeVar("_C", bound=Conversation)
 
 
-class Conversations(Generic[_C]):
+class BranchConversations(Generic[_C]):
     """The conversations of one branch."""
 
     def __init__(self, make: Callable[[], _C]) -> None:
@@ -127,7 +127,7 @@ class _Branch(Generic[_S]):
 
     def __init__(self) -> None:
         self.turns = 0
-        self._conversations: Conversations[_Talk[_S]] = Conversations(_Talk)
+        self._conversations: BranchConversations[_Talk[_S]] = BranchConversations(_Talk)
         self._own: list[_Talk[_S]] = []
         """The conversations of its agent, each in the place of the one before."""
         self._new: list[_Talk[_S]] = []

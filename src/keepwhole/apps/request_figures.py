@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.apps.conversations import Conversation, Conversations
+from keepwhole.apps.conversations import BranchConversations, Conversation
 from keepwhole.canonical.entry import HIDDEN_ROUND, Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import HOUR, Profile, input_price, profile_for
@@ -185,7 +185,7 @@ class _BranchCosts:
     def _restart(self) -> None:
         self._costs: dict[int, Cost] = {}
         self._total: Cost | None = None
-        self._conversations = Conversations(_PricedConversation)
+        self._conversations = BranchConversations(_PricedConversation)
         self._next = 0
         """How many of the answers have their cost."""
         self._profiles.clear()
