@@ -14,6 +14,8 @@ from bench.support.row import HEADINGS, Row, markdown_table
 from bench.support.setup import ROOT
 
 FIGURES = os.path.join(ROOT, "docs", "reference", "figures.md")
+_ONLY_IF_NAMED = "\n## Only if named\n"
+"""The last section of the page: the rows of suites that do not run with the others."""
 _CELLS = re.compile(r"(?<!\\)\|")
 _SPREAD = re.compile(r"([\d,.]+)–([\d,.]+)")
 
@@ -49,6 +51,11 @@ def _read_row(line: str) -> CommittedRatio | None:
         return None
     least, greatest = (float(number.replace(",", "")) for number in between.groups())
     return CommittedRatio(what, value, least, greatest, at_least=floor.startswith("≥"))
+
+
+def of_all_suites(page: str) -> dict[str, CommittedRatio]:
+    """The ratios of the suites that run when none is named."""
+    return committed_ratios(page.partition(_ONLY_IF_NAMED)[0])
 
 
 def compare(committed: dict[str, CommittedRatio], rows: Iterable[Row], *, is_all: bool) -> list[str]:

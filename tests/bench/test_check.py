@@ -9,7 +9,7 @@ import pytest
 import bench.__main__ as cli
 from bench.floors import Floor
 from bench.support import committed
-from bench.support.committed import FIGURES, committed_ratios, compare, rewritten
+from bench.support.committed import FIGURES, committed_ratios, compare, of_all_suites, rewritten
 from bench.support.row import Row, markdown_table, row_with_floor, row_without_floor
 from bench.support.setup import Setup
 
@@ -54,6 +54,20 @@ def test_a_suite_that_failed_is_worse() -> None:
 def test_a_committed_ratio_that_no_suite_measures_is_reported_where_all_were_run() -> None:
     assert compare(COMMITTED, rows(2, 4)[1:], is_all=False) == []
     assert [line.partition(": ")[0] for line in compare(COMMITTED, rows(2, 4)[1:], is_all=True)] == [CUT]
+
+
+def test_suites_that_run_only_if_they_are_named_are_not_missed() -> None:
+    tables = [markdown_table([row]) for row in rows(2, 4)[:2]]
+    page = f"# Figures\n\n{tables[0]}\n\n## Only if named\n\n{tables[1]}\n"
+    assert set(of_all_suites(page)) == {CUT}
+    assert set(committed_ratios(page)) == {CUT, KEEP}
+
+
+def test_every_committed_ratio_is_of_a_suite_that_is_run() -> None:
+    with open(FIGURES, encoding="utf-8") as file:
+        missed = committed_ratios(page := file.read()).keys() - of_all_suites(page).keys()
+    assert missed
+    assert all("10,000,000 entries" in what for what in missed)
 
 
 def test_the_committed_page_has_ratios() -> None:

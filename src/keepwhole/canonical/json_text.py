@@ -53,7 +53,7 @@ Raises `ValueError`, `StopIteration` where no value begins there, or `RecursionE
 """
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast("Any", json.decoder).scanstring)
 _LARGEST_AT_ONCE = 2_000_000
-"""Characters that one call may read: ten milliseconds. A larger text is read in steps."""
+"""Characters that one call may read: ten milliseconds. Elements with more behind them are read in steps."""
 _next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?>(?:\\.[^"\\]*+)*))"[ \t\n\r]*+:[ \t\n\r]*+').match
 _next_element = re.compile(r"[ \t\n\r]*+[\[,][ \t\n\r]*+(?!\])").match
 _closing = re.compile(r"[ \t\n\r]*+(?:[{\[][ \t\n\r]*+)?[}\]]").match
@@ -151,9 +151,9 @@ def read_in_large_text(text: str, at: int) -> tuple[Any, int]:
 
 def read_elements(text: str, at: int, values: list[Any], starts: list[int], stops: list[int]) -> int:
     """Read an array from its element at `at` on, append every value and its span; returns where the array ends."""
-    read = read_value if len(text) <= _LARGEST_AT_ONCE else read_in_large_text
+    short_from = len(text) - _LARGEST_AT_ONCE
     while True:
-        value, stop = read(text, at)
+        value, stop = read_value(text, at) if at >= short_from else read_in_large_text(text, at)
         values.append(value)
         starts.append(at)
         stops.append(stop)

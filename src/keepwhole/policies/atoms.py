@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[/:=@,+]")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _TRAILING = ".-/:+%"
 _WORD_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_ATOM_CHARS = range(4, 201)
+_SHORTEST_ATOM, _LONGEST_ATOM = 4, 200
 _LINE_CHARS = range(20, 301)
 CONTEXT = 16
 """Characters of the same line on either side that belong to an occurrence in context."""
@@ -43,19 +43,18 @@ def atom_shapes(text: str) -> set[str]:
     return {_ZEROS.sub("0", atom) for atom in _atoms_among(set(_words_between(text, _BETWEEN_SHAPES)))}
 
 
-def _words_between(text: str, between: bytes) -> list[bytes]:
-    """Return the words of a text as bytes, which takes a third of the time of a pattern over the text."""
-    return text.encode("utf-8", "replace").translate(between).split()
+def _words_between(text: str, between: bytes) -> list[str]:
+    """Return the words of a text, found in its bytes, which takes a third of the time of a pattern over the text."""
+    return text.encode("utf-8", "replace").translate(between).decode("ascii").split()
 
 
-def _atoms_among(different: Iterable[bytes]) -> Iterator[str]:
-    found = (word.decode("ascii").strip(_TRAILING) for word in different)
-    return (atom for atom in found if is_atom(atom))
+def _atoms_among(different: Iterable[str]) -> list[str]:
+    return [atom for word in different if is_atom(atom := word.strip(_TRAILING))]
 
 
 def is_atom(text: str) -> bool:
     """Return whether a string has the size and the shape of an atom; plain words never do."""
-    return len(text) in _ATOM_CHARS and is_rare(text)
+    return _SHORTEST_ATOM <= len(text) <= _LONGEST_ATOM and _RARE.search(text) is not None
 
 
 def is_rare(text: str) -> bool:

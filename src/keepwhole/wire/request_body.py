@@ -162,7 +162,7 @@ class RequestBody:
                 self.skipped += [(index, path) for path, _ in changes]
                 continue
             start = self.starts[index]
-            for first, last, new in self._places(index, start, changes, is_ascii):
+            for first, last, new in self._places(index, changes, is_ascii):
                 pieces += (text[at : start + first], new)
                 at = start + last
         if not pieces:
@@ -236,16 +236,14 @@ class RequestBody:
         makes_ids = dialects.TABLE.makes_ids.get(self.key)
         return message if makes_ids is None else makes_ids.without_made_ids(message)
 
-    def _places(
-        self, index: int, start: int, changes: tuple[Change, ...], is_ascii: bool
-    ) -> list[tuple[int, int, str]]:
+    def _places(self, index: int, changes: tuple[Change, ...], is_ascii: bool) -> list[tuple[int, int, str]]:
         """What is replaced in a message, and the text in its place."""
         known = self._edited.get(index)
         if known is not None and known.changes == changes and known.is_ascii == is_ascii:
             return known.places
         write = _write_ascii if is_ascii else _written
-        found = find_places(self._text, start, changes)
-        places = [(first - start, last - start, write(change[1])) for first, last, change in found]
+        found = find_places(self._text[self.starts[index] : self.stops[index]], 0, changes)
+        places = [(first, last, write(change[1])) for first, last, change in found]
         if len(found) < len(changes):
             reached = {id(change) for _, _, change in found}
             self.skipped += [(index, change[0]) for change in changes if id(change) not in reached]
