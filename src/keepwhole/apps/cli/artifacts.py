@@ -8,7 +8,6 @@ from typing import Any
 from keepwhole.apps.cli import screen, search, show
 from keepwhole.apps.cli.command_context import CommandContext, add_action, add_count, refuse_together
 from keepwhole.errors import UsageError
-from keepwhole.record.fork import purge_with_files
 from keepwhole.store.protocol import CollectsOrphans, SessionInfo, entry_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.truncation.notice import size_text
@@ -68,6 +67,8 @@ def list_artifacts(args: argparse.Namespace) -> int:
 
 def clean_artifacts(args: argparse.Namespace) -> int:
     """Purge sessions that are over."""
+    from keepwhole.record.fork import purge_with_files  # with it comes what a record is read by, which `show` spares
+
     refuse_together(args, "all", "session")
     context = CommandContext(args)
     sessions = _to_clean(args, context)
