@@ -92,11 +92,11 @@ the changelog. The same thing has the same name everywhere:
 | `at`, `began_at`, `ended_at` | milliseconds since 1970 |
 | `tool`, `arguments`, `exit_code`, `is_error` | the call, and how it ended |
 | `strategy`, `rule`, `policy` | how a text was cut, why it was, and what the user decided |
-| `content` | text of a result, as it was asked for |
+| `content` | the part of a result's text that was asked for |
 
-Asked for a part, `show`, `trace show` and `artifacts show` print the same fields; so do `search --by words` and
-`artifacts search`. The schemas are made from what each command prints over a made-up record; `any` marks a
-field that was null or empty there.
+When they are asked for a part, `show`, `trace show` and `artifacts show` print the same fields; so do
+`search --by words` and `artifacts search`. The schemas are made from what each command prints for a made-up record;
+`any` marks a field that was null or empty there.
 """
 
 

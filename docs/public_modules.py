@@ -67,7 +67,7 @@ def returned() -> Iterator[str]:
 
 def modules() -> Iterator[str]:
     """The functions and classes of the other public modules."""
-    yield "## Other public modules\n\nAn example that runs is on the page of each.\n"
+    yield "## Other public modules\n\nThe page of each has an example that runs.\n"
     for name, page in MODULES:
         tree = ast.parse((_SOURCE / (name.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
         yield f"### `keepwhole.{name.removesuffix('.persistence')}`\n\nSee [{_title(page)}](../{page}).\n"

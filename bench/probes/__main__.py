@@ -14,7 +14,7 @@ _PAGE = """<!-- Written by python -m bench.probes --markdown -->
 
 How much of what matters survives the cut, by kind of text and by strategy. Each text has 40 to 100 KB, facts hidden in
 it, and lines around them that share some of their words (*close distractors*: most of them). The question asks for the
-facts in other words and word forms. A cell is the share of needles that the view shows, over {seeds} texts each.
+facts in other words and word forms. A cell is the share of needles that the view shows, in {seeds} texts each.
 
 - `ours` is what Keepwhole chooses by itself for the result of a tool that it does not know; `chose` names it.
 - All strategies are given the question, except in the last column; `head`, `tail` and `lines` make no use of it.
@@ -24,18 +24,18 @@ facts in other words and word forms. A cell is the share of needles that the vie
 
 The notice is part of the budget; `artifact_threshold` is lifted, so that both budgets are used in full.
 
-## What the strategies were written with
+## Kinds that the strategies were developed with
 
 {known}
 
-## What they were not written with
+## Kinds that they were not developed with
 
-Other facts, languages and shapes, by which no choice between two ways of cutting was made; and, as *other seeds*, the
-table above with other chance.
+Other facts, languages and shapes, which were never used to choose between two ways of cutting; and, as *other seeds*,
+the kinds above with other random texts.
 
 {others}
 
-## Where ours loses
+## Where Keepwhole's choice loses
 
 Variants in which a needle that is asked for is lost, with the strategy that keeps most of them:
 
@@ -70,7 +70,7 @@ def _rows(lines: Sequence[Line]) -> list[list[str]]:
 def _losses(lines: Sequence[Line]) -> str:
     """The variants in which not every needle is kept, with the strategy that keeps most."""
     lost = [line for line in lines if line.kind != "all" and line.share(COLUMNS[0]) < 1]
-    return "\n".join(map(_loss, lost)) or "None of these. Without a question most of what lies in the middle is lost."
+    return "\n".join(map(_loss, lost)) or "None of these. Without a question most of what is in the middle is lost."
 
 
 def _loss(line: Line) -> str:

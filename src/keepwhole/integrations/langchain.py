@@ -57,7 +57,7 @@ class KeepwholeMiddleware(AgentMiddleware):
         return self._session_of(_thread())
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        """Record a result that arrives; the state keeps it whole, with its ids in `artifact`."""
+        """Record a result that arrives; the state keeps it in full, with its ids in `artifact`."""
         session, call = self.session(), request.tool_call
         if call["name"] in NAMES and self.tools:
             return _answer_message(request, session.call_tool(call["name"], call["args"]))

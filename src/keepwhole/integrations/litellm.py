@@ -82,7 +82,7 @@ class KeepwholeCallback(CustomLogger):
         return _with_body(data, exchange)
 
     async def async_post_call_success_hook(self, data: dict[str, Any], user_api_key_dict: Any, response: Any) -> Any:
-        """Answer recall tools in an answer that came at once."""
+        """Answer recall tools in an answer that was not streamed."""
         begun = self._take(data)
         if begun is None:
             return None

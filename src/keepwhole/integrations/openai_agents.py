@@ -36,7 +36,7 @@ _WHOLE = TruncationConfiguration(inline_limit=1 << 40)
 
 
 class KeepwholeSession:
-    """The SDK's `Session` over Keepwhole's: items are returned in full, whatever a model was shown of them."""
+    """The SDK's `Session`, kept in Keepwhole's: items are returned in full, whatever a model was shown of them."""
 
     def __init__(self, session: Session, session_settings: Any = None) -> None:
         self.session_id = session.id
@@ -50,7 +50,7 @@ class KeepwholeSession:
         """Changes that could not be written yet. The conversation goes on with them while this object lives."""
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """The conversation, whole; the newest `limit` items if one is given."""
+        """The conversation in full, or its newest `limit` items."""
         items = await asyncio.to_thread(self._read)
         most = limit if limit is not None or self.session_settings is None else self.session_settings.limit
         return items if most is None or most < 0 else items[max(0, len(items) - most) :]

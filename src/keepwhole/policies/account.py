@@ -62,7 +62,7 @@ class Account(Value):
     new_decisions: int = 0
     """Decisions that this call recorded; anything above 0 changes the prompt's prefix."""
     cut_by_client: int = 0
-    """Results that are on record only as the client had cut them."""
+    """Results that are stored only as the client had cut them."""
     unstored: int = 0
     """Results that could not be stored and so are sent in full."""
     repaired: int = 0
@@ -78,9 +78,9 @@ class Account(Value):
     scale: float = 1.0
     """Tokens billed per estimated token, learned from bills."""
     changed_last: int | None = None
-    """How many messages at the end begin with the first one that differs from what was sent before; None for none."""
+    """How many messages there are from the first one that differs from what was sent before; None if none does."""
     uncached_last: int | None = None
-    """How many messages at the end are behind the longest prefix before these that the cache has; None without one."""
+    """How many messages come after the longest prefix before these that the cache has; None if it has none."""
 
     @property
     def tokens_saved(self) -> int:

@@ -1,6 +1,6 @@
 """The settings of the policies, and the presets that those of `auto` start from.
 
-Owns: names, defaults and ranges; why these numbers: `docs/decisions/0011-tuning-auto.md`.
+Owns: names, defaults and ranges; why these numbers: `docs/decisions/0036-need.md`.
 Must not know: the policies. Every command reads settings, and most never need a policy.
 """
 

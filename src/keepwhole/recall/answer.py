@@ -23,11 +23,11 @@ class RecallAnswer(Value):
     content: str
     is_error: bool = False
     media: MediaBytes | None = None
-    """The image or document that was asked for; `content` tells of it where it cannot be shown."""
+    """The image or document that was asked for; `content` describes it where it cannot be shown."""
 
     @property
     def beside_media(self) -> str:
-        """The words beside the image or document, where that is shown: without how else to get at its bytes."""
+        """The words beside the image or document where it is shown; they do not say how else to get its bytes."""
         return self.content.partition(NOT_TEXT)[0]
 
 

@@ -100,7 +100,7 @@ def _tail(arguments: Mapping[str, Any]) -> TailRange | None:
 
 
 def lines_near(reader: BodyReader, first: int, last: int) -> tuple[int, int]:
-    """The lines `first` to `last` and some on either side, no longer together than a printed range may be."""
+    """The lines `first` to `last` and some on either side, together no longer than a printed range may be."""
     most, around = max(last, reader.lines), _AROUND
     while around:
         low, high = max(1, first - around), min(most, last + around)

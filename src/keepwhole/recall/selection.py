@@ -30,7 +30,7 @@ class SelectedUnit(Value):
     in_long_line: bool = False
     """Whether its lines are so long that its position is given in characters."""
     near: tuple[int, int] = (0, 0)
-    """The lines of the unit with some on either side, no longer together than a printed range may be."""
+    """The lines of the unit and some on either side, together no longer than a printed range may be."""
     reachable: RecallLink | None = None
     """How it is read back; by `get_artifact` if not given."""
 
@@ -77,7 +77,7 @@ class Selection(Value):
     query: str
     units: tuple[SelectedUnit, ...] = ()
     tokens: int = 0
-    """Most tokens that `text` takes."""
+    """The most tokens that `text` can take."""
     is_all: bool = True
     """Whether the whole record was searched. If time ran out, the next question continues from there."""
 

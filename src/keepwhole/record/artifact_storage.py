@@ -34,7 +34,7 @@ class ArtifactStorage:
         self._session = session
 
     def create(self, content: str, tool_name: str) -> str:
-        """Store `content` whole and return its artifact id; `NotStored` with the original where that fails."""
+        """Store `content` in full and return its artifact id; `NotStored` with the original if that fails."""
         result = self._session.writer.new_result(tool_name, None)
         keep_output(self._session.writer, result, content, _show_all, on_trouble="raise")
         return result.artifact_id

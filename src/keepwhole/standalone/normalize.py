@@ -21,7 +21,7 @@ def normalize(result: object, mode: Literal["canonical"]) -> str | bytes: ...
 @overload
 def normalize(result: object, mode: Literal["projection"], cut: CutText | None = None) -> str: ...
 def normalize(result: object, mode: Mode, cut: CutText | None = None) -> str | bytes:
-    """Return the text of a tool's result; in `canonical` mode whole, bytes that are not UTF-8 unchanged.
+    """Return the text of a tool's result; in `canonical` mode in full, with bytes that are not UTF-8 unchanged.
 
     >>> normalize({"rows": 2}, mode="canonical")
     '{"rows": 2}'

@@ -26,7 +26,7 @@ class IArtifactStorage(Protocol):
     """Where the processor puts an original before it shows less than all of it."""
 
     def create(self, content: str, tool_name: str) -> str:
-        """Store `content` whole and return its artifact id; on return it is durable."""
+        """Store `content` in full and return its artifact id; by then it is durable."""
         ...
 
     def get(self, artifact_id: str, *, lines: tuple[int, int] | None = None) -> str:

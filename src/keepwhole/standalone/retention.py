@@ -9,7 +9,7 @@ from keepwhole.standalone.context_window import ContextMessage, ContextWindow, T
 
 
 class ToolResultRetentionPolicy:
-    """The rule over a context window. It has no state and does no I/O."""
+    """The rule for the results in a context window. It has no state and does no I/O."""
 
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
         """Return whether a message is shown in full: always, unless it is a tool result of two or more turns ago."""

@@ -27,7 +27,7 @@ _SMALL = 200
 
 
 class TransportLimiter(Value):
-    """How much of a result goes to a screen: `max_chars` an event, `max_total` a result. Display only."""
+    """How much of a result goes to a screen: `max_chars` per event, `max_total` per result. For display only."""
 
     max_chars: int = 2_000
     max_total: int = 20_000

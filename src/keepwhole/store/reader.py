@@ -81,7 +81,7 @@ class BodyReader:
         return b"".join((begin[start - first * BLOCK :], *middle, self._block(last)[: stop - last * BLOCK]))
 
     def stream(self) -> Iterator[bytes]:
-        """Yield the whole body, block by block; a damaged block raises before a byte of it is given out."""
+        """Yield the whole body, block by block; a damaged block raises an error before any of it is returned."""
         for start in range(0, self.facts.size, BLOCK):
             yield self.read(start, start + BLOCK)
 

@@ -43,7 +43,7 @@ class Verification(Value):
     """The chain hash of the last entry; equal heads mean equal sessions."""
     findings: tuple[Finding, ...]
     forgotten: int = 0
-    """Entries that were removed for good, of which only the hashes are left."""
+    """Entries that were deleted permanently; only their hashes are left."""
 
     @property
     def whole(self) -> bool:

@@ -16,7 +16,7 @@ class TruncationMetadata(Value):
     original_size: int
     truncated_size: int
     strategy_used: str
-    """`none` where nothing was cut."""
+    """`none` if nothing was cut."""
     was_truncated: bool
     artifact_id: str | None = None
     original_lines: int = 0
@@ -44,12 +44,12 @@ class TruncationResult(Value):
     """The cut text without the notices around it."""
     metadata: TruncationMetadata
     artifact_id: str | None = None
-    """The id that fetches the rest; None where nothing was left out."""
+    """The id that fetches the rest; None if nothing was left out."""
     artifact_reference: str | None = None
     trace_id: str | None = None
-    """The id of the result on record; None where it is not on record."""
+    """The id of the stored result; None if it could not be stored."""
     cut: Cut | None = None
     problem: KeepwholeError | None = None
-    """Why the result could not be stored, where it could not."""
+    """Why the result could not be stored, if it could not."""
     strategy_failure: str = ""
-    """The strategy that failed and the type of its exception, `name: RuntimeError`, where another one cut instead."""
+    """If another strategy cut instead: the one that failed and the type of its exception, `name: RuntimeError`."""
