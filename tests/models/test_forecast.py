@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from keepwhole.models.forecast import Breakpoint, CacheHit, Forecast, Prompt
-from keepwhole.models.profiles import DEFAULT, profile_for
+from keepwhole.models.forecast import Breakpoint, CacheHit, Forecast, Prompt, common_prefix
+from keepwhole.models.profiles import DEFAULT, Profile, profile_for
 from keepwhole.wire.dialects import conversation_dialect
 from keepwhole.wire.prompt import Prompts
 from keepwhole.wire.request_body import read_request
@@ -173,3 +173,197 @@ def test_one_more_request_looks_at_what_is_new_alone(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("keepwhole.wire.prompt.estimate", lambda text: looked.append(text) or 1)  # pyright: ignore
     prompts.read(second, explicit=True)
     assert len(looked) == 3, "the two new messages, and the one whose marker moved on"
+
+
+AUTOMATIC = Profile("automatic", breakpoints=0)
+
+
+def plain(*sizes: int, other: int = 1_000) -> Prompt:
+    """A prompt whose elements end after so many tokens, without breakpoints; from `other` on it is another one."""
+    digests = [bytes([number, number >= other]) for number in range(len(sizes))]
+    return Prompt(digests, sizes, list(range(1, len(sizes) + 1)))
+
+
+def served(forecast: Forecast, asked: Prompt, profile: Profile, now: float) -> int:
+    """Return the tokens that are expected from the cache."""
+    return forecast.hit(asked, profile, now).tokens
+
+
+def sent(*prompts: Prompt, profile: Profile = AUTOMATIC) -> Forecast:
+    """A forecast after these requests, one a second from the first second on."""
+    forecast = Forecast()
+    for now, one in enumerate(prompts):
+        forecast.learn(one, profile, now, forecast.hit(one, profile, now))
+    return forecast
+
+
+@pytest.mark.parametrize(
+    ("size", "tokens"), [(1_023, 0), (1_024, 1_024), (1_151, 1_024), (1_152, 1_152), (3_000, 2_944)]
+)
+def test_without_breakpoints_prefixes_are_served_from_the_minimum_on_in_steps_of_128(size: int, tokens: int) -> None:
+    hit = sent(plain(size)).hit(plain(size, 9_000), AUTOMATIC, 1)
+    assert (hit.at, hit.tokens) == (0 if tokens else -1, tokens)
+
+
+def test_a_provider_that_caches_shorter_prefixes_has_shorter_steps() -> None:
+    for size, tokens in ((63, 0), (64, 64), (127, 64), (128, 128), (200, 192)):
+        profile = AUTOMATIC.replace(minimum=64)
+        assert served(sent(plain(size), profile=profile), plain(size, 900), profile, 1) == tokens
+    to_the_token = AUTOMATIC.replace(minimum=0)
+    assert served(sent(plain(201), profile=to_the_token), plain(201, 900), to_the_token, 1) == 201
+
+
+def test_without_breakpoints_any_prefix_of_a_request_is_served_while_it_lives() -> None:
+    forecast = sent(plain(2_048, 4_096, 8_192))
+    hit = forecast.hit(plain(2_048, 4_096, 9_000, other=2), AUTOMATIC, 300)
+    assert hit == CacheHit(1, 4_096, 1, 300, False)
+    late = forecast.hit(plain(2_048, 4_096, 9_000, other=2), AUTOMATIC, 301)
+    assert late == CacheHit(-1, 0, 1, 301, True)
+
+
+def test_the_newest_of_several_requests_with_the_same_prefix_counts() -> None:
+    forecast = sent(plain(2_048, 4_096, 5_000, other=2), plain(2_048, 4_096, 6_000, 7_000, other=3))
+    hit = forecast.hit(plain(2_048, 4_096, 9_000, other=2)._replace(digests=[b"\0\0", b"\1\0", b"x"]), AUTOMATIC, 11)
+    assert (hit.at, hit.gap) == (1, 10)
+
+
+def test_the_longest_prefix_that_still_lives_is_served() -> None:
+    forecast, long, short = Forecast(), plain(2_048, 4_096, 8_192), plain(2_048, 9_000, other=1)
+    for one, now in ((long, 0), (short, 200)):
+        forecast.learn(one, AUTOMATIC, now, forecast.hit(one, AUTOMATIC, now))
+    assert forecast.hit(long, AUTOMATIC, 300).at == 2
+    late = forecast.hit(long, AUTOMATIC, 301)
+    assert (late.at, late.common, late.gap, late.cold) == (0, 2, 301, True)
+
+
+def test_nothing_is_served_before_the_first_request() -> None:
+    forecast = Forecast()
+    assert not forecast.is_begun
+    assert forecast.hit(plain(9_000), AUTOMATIC, 5) == CacheHit(-1, 0, -1, None, False)
+    assert sent(plain(9_000)).is_begun
+
+
+def test_thirty_two_earlier_requests_are_remembered() -> None:
+    requests = [plain(2_048)._replace(digests=[b"request %d" % number]) for number in range(33)]
+    forecast = sent(*requests)
+    assert [forecast.hit(request, AUTOMATIC, 40).at for request in requests] == [-1] + [0] * 32
+
+
+def test_a_request_that_goes_on_takes_the_place_of_the_one_before() -> None:
+    """So a long conversation leaves room for the others."""
+    other = plain(2_048)._replace(digests=[b"another conversation"])
+    growing = [plain(*range(2_048, 2_148 + length)) for length in range(40)]
+    assert sent(other, *growing).hit(other, AUTOMATIC, 50).at == 0
+
+
+def test_a_size_between_two_that_were_billed_is_interpolated() -> None:
+    forecast, asked = Forecast(), prompt(4)
+    forecast.learn(asked, DEFAULT, 0, forecast.hit(asked, DEFAULT, 0), billed=(12_000, 0, 12_000))
+    assert forecast.ratio == 1.5
+    assert [forecast.tokens_at(asked, at) for at in (-1, 0, 1, 3)] == [0, 3_000, 6_000, 12_000]
+    longer = prompt(6)
+    forecast.learn(longer, DEFAULT, 1, forecast.hit(longer, DEFAULT, 1), billed=(20_000, 12_000, 8_000))
+    assert [forecast.tokens_at(longer, at) for at in (2, 3, 4, 5)] == [9_000, 12_000, 16_000, 20_000]
+    assert forecast.ratio == pytest.approx(0.7 * 1.5 + 0.3 * 20 / 12)
+    beyond = prompt(7)
+    assert forecast.tokens_at(beyond, 6) == int(20_000 + forecast.ratio * 2_000)
+
+
+def test_the_part_up_to_the_last_breakpoint_is_as_long_as_what_was_served_and_written() -> None:
+    forecast, asked = Forecast(), prompt(4)._replace(points=(Breakpoint(1), Breakpoint(2)))
+    forecast.learn(asked, DEFAULT, 0, forecast.hit(asked, DEFAULT, 0), billed=(12_000, 0, 10_000))
+    assert [forecast.tokens_at(asked, at) for at in (2, 3)] == [10_000, 12_000]
+    partly = Forecast()
+    partly.learn(asked, DEFAULT, 0, partly.hit(asked, DEFAULT, 0), billed=(12_000, 5_000, 5_000))
+    assert partly.tokens_at(asked, 2) == 10_000
+    nothing = Forecast()
+    nothing.learn(asked, DEFAULT, 0, nothing.hit(asked, DEFAULT, 0), billed=(12_000, 0, 0))
+    assert nothing.tokens_at(asked, 2) == 9_000
+
+
+def test_an_entry_of_which_the_provider_served_less_than_half_is_gone() -> None:
+    for cached, at in ((3_000, 2), (2_999, -1)):
+        forecast = Forecast()
+        forecast.learn(prompt(3), DEFAULT, 0, forecast.hit(prompt(3), DEFAULT, 0))
+        expected = forecast.hit(prompt(6), DEFAULT, 1)
+        assert expected.tokens == 6_000
+        forecast.learn(prompt(6), DEFAULT, 1, expected, billed=(12_000, cached, 9_000))
+        assert forecast.hit(prompt(6, other=3), DEFAULT, 2).at == at
+
+
+def test_a_cache_that_serves_more_than_half_after_its_lifetime_lives_longer() -> None:
+    for cached, lifetime in ((3_000, 300), (3_001, 1_000)):
+        forecast = Forecast()
+        forecast.learn(prompt(3), DEFAULT, 0, forecast.hit(prompt(3), DEFAULT, 0))
+        late = forecast.hit(prompt(6), DEFAULT, 1_000)
+        assert (late.cold, late.common) == (True, 2)
+        forecast.learn(prompt(6), DEFAULT, 1_000, late, billed=(12_000, cached, 12_000 - cached))
+        assert forecast.lifetime(DEFAULT) == lifetime
+        assert forecast.tokens_at(prompt(6), 5) == 12_000, "what was served is no size of the whole"
+
+
+def test_a_breakpoint_writes_an_entry_from_the_minimum_on() -> None:
+    for minimum, at in ((6_000, 2), (6_001, -1)):
+        profile = DEFAULT.replace(minimum=minimum)
+        forecast = Forecast()
+        forecast.learn(prompt(3), profile, 0, forecast.hit(prompt(3), profile, 0))
+        assert forecast.hit(prompt(4), profile, 1).at == at
+
+
+def test_an_entry_lives_as_long_as_the_client_asks_for() -> None:
+    hour = prompt(3)._replace(points=(Breakpoint(1), Breakpoint(2, 3_600)))
+    forecast = sent(hour, profile=DEFAULT)
+    assert (forecast.requested_lifetime, forecast.lifetime(DEFAULT)) == (3_600, 3_600)
+    assert [forecast.hit(hour, DEFAULT, now).at for now in (300, 3_600, 3_601)] == [2, 2, -1]
+    for asked in (hour, prompt(3)):
+        assert [forecast.hit(asked, DEFAULT, now).cold for now in (3_600, 3_601)] == [False, True]
+    five_minutes = sent(hour, prompt(4), profile=DEFAULT)
+    assert (five_minutes.requested_lifetime, five_minutes.lifetime(DEFAULT)) == (0, 300)
+
+
+def test_the_share_that_is_cached_is_of_the_messages_up_to_the_last_breakpoint() -> None:
+    assert Forecast().cached_share == 1
+    assert sent(plain(1_000, 3_000)).cached_share == 1, "without breakpoints all of it is"
+    marked = [prompt(5)._replace(points=tuple(map(Breakpoint, at))) for at in ([], [0], [1, 2], [4])]
+    assert [sent(one, profile=DEFAULT).cached_share for one in marked] == [0, 0, 0.5, 1]
+    assert sent(prompt(1), profile=DEFAULT).cached_share == 0, "there is no message"
+
+
+def test_the_most_that_one_of_the_five_newest_requests_had_cached_counts() -> None:
+    """Some clients do not set a breakpoint in every request."""
+    marked, bare = prompt(5), prompt(5)._replace(points=())
+    assert sent(marked, *[bare] * 4, profile=DEFAULT).cached_share == 1
+    assert sent(marked, *[bare] * 5, profile=DEFAULT).cached_share == 0
+
+
+@pytest.mark.parametrize("same", range(8))
+def test_two_prompts_share_the_elements_up_to_the_first_that_differs(same: int) -> None:
+    one, other = ([bytes([number, name * (number >= same)]) for number in range(7)] for name in (1, 2))
+    assert common_prefix(one, other) == min(same, 7)
+    assert common_prefix(one, other[:3]) == common_prefix(other[:3], one) == min(same, 3)
+    assert common_prefix([], one) == 0
+
+
+def test_what_was_served_is_the_size_of_the_entry_that_fits_it_best() -> None:
+    forecast = Forecast()
+    for length, now in ((3, 0), (5, 1)):
+        forecast.learn(prompt(length), DEFAULT, now, forecast.hit(prompt(length), DEFAULT, now))
+    asked = prompt(7)
+    hit = forecast.hit(asked, DEFAULT, 2)
+    assert (hit.at, hit.tokens) == (4, 10_000)
+    forecast.learn(asked, DEFAULT, 2, hit, billed=(14_000, 9_000, 5_000))
+    assert forecast.tokens_at(asked, 4) == 9_000
+    shorter = Forecast()
+    for length, now in ((3, 0), (5, 1)):
+        shorter.learn(prompt(length), DEFAULT, now, shorter.hit(prompt(length), DEFAULT, now))
+    shorter.learn(asked, DEFAULT, 2, hit, billed=(14_000, 7_000, 7_000))  # nearer to the entry of 6,000 tokens
+    assert shorter.tokens_at(asked, 4) == 10_000
+
+
+def test_of_eight_thousand_sizes_the_oldest_is_forgotten() -> None:
+    forecast = Forecast()
+    asked = [Prompt([b"prompt %d" % number], [2_000], [1], ()) for number in range(8_193)]
+    for one in asked:
+        forecast.learn(one, DEFAULT, 0, CacheHit(-1, 0, -1, None, False), billed=(3_000, 0, 0))
+    forecast.ratio = 1.0
+    assert [forecast.tokens_at(one, 0) for one in (asked[0], asked[1], asked[-1])] == [2_000, 3_000, 3_000]

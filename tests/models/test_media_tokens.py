@@ -69,6 +69,16 @@ def test_the_detail_that_a_client_asks_for_counts(rule: RuleName, low: int, high
     assert [media_tokens(_image(8_000, 6_000), rule, detail) for detail in ("low", "high")] == [low, high]
 
 
+def test_an_image_that_is_too_large_is_scaled_down_at_once_by_as_much_as_its_patches_are_too_many() -> None:
+    assert media_tokens(_image(4_602, 3_957), "claude") == 42 * 36
+
+
+def test_a_long_image_is_scaled_to_2048_pixels_before_its_tiles_are_counted() -> None:
+    assert media_tokens(_image(2_048, 512), "gpt_tiles") == 85 + 4 * 170
+    assert media_tokens(_image(4_096, 1_024), "gpt_tiles") == 85 + 4 * 170
+    assert media_tokens(_image(4_096, 1_028), "gpt_tiles") == 85 + 8 * 170
+
+
 @pytest.mark.parametrize(("size", "tokens"), [(100, 32), (16_000, 32), (16_500, 33), (960_000, 1_920)])
 def test_audio_is_counted_by_seconds_of_16000_bytes(size: int, tokens: int) -> None:
     assert media_tokens(Media("audio/wav", size, b"")) == tokens
@@ -92,6 +102,7 @@ def test_no_image_is_over_the_most_of_its_rule() -> None:
 def test_low_detail_is_cheap() -> None:
     assert media_tokens(_image(4_000, 3_000), "gpt_tiles", "low") == 85
     assert media_tokens(_image(4_000, 3_000), "gpt_original", "low") <= 308
+    assert [media_tokens(_image(width, 32), "gpt_original", "low") for width in (160, 161, 512)] == [6, 8, 20]
 
 
 def test_a_document_is_counted_by_pages() -> None:
@@ -127,6 +138,8 @@ def test_room_is_kept_for_pages_with_much_text_and_for_no_image_whose_size_is_kn
 
 def test_what_cannot_be_read_has_a_flat_price() -> None:
     assert media_tokens(Media("application/zip", 9, b"")) == FLAT_TOKENS
+    page = Media("application/pdf", 1_000, b"", pages=1)
+    assert media_reserve(page) < FLAT_TOKENS < media_tokens(page), "less than a page and its text"
 
 
 def test_every_rule_has_its_name() -> None:

@@ -5,6 +5,7 @@ from math import inf
 import pytest
 
 from keepwhole.errors import ConfigError
+from keepwhole.models.forecast import Breakpoint, Forecast, Prompt
 from keepwhole.models.profiles import DEFAULT, PROFILES, Profile, input_price, payback, profile_for
 
 
@@ -135,3 +136,75 @@ def test_the_model_that_answered_counts_where_the_name_that_was_asked_is_no_mode
     settings = {"team-helper": {"window": 5_000}, "gpt-4.1": {"window": 9_000, "lifetime": 60}}
     found = profile_for("team-helper", settings, "gpt-4.1-2025-04-14")
     assert (found.window, found.lifetime, found.read) == (5_000, 60, 0.25)
+
+
+def _served_after(model: str, tokens: int, pause: int) -> bool:
+    """Whether the cache of a model is expected to serve a prompt of so many tokens that comes again after a pause."""
+    profile, forecast = profile_for(model), Forecast()
+    prompt = Prompt([b"prompt"], [tokens], [1], (Breakpoint(0),) if profile.breakpoints else None)
+    forecast.learn(prompt, profile, 0, forecast.hit(prompt, profile, 0))
+    return forecast.hit(prompt, profile, pause).at == 0
+
+
+@pytest.mark.parametrize(
+    ("least", "models"),
+    {
+        512: ["claude-opus-5"],
+        1_024: [
+            "claude-sonnet-5",
+            "gpt-4o",
+            "gpt-5.6",
+            "gemini-2.5-flash",
+            "gemini-3-flash",
+            "kimi-k2",
+            "an-unknown-1",
+        ],
+        4_096: ["claude-haiku-4-5", "claude-opus-4-5", "claude-opus-4-6", "gemini-2.5-pro", "gemini-3-pro"],
+        64: ["deepseek-chat", "deepseek-v4-pro"],
+    }.items(),
+)
+def test_a_prefix_is_served_from_the_length_on_that_its_provider_publishes(least: int, models: list[str]) -> None:
+    for model in models:
+        assert _served_after(model, least, 1), model
+        assert not _served_after(model, least - 1, 1), model
+
+
+@pytest.mark.parametrize(
+    ("seconds", "models"),
+    {
+        300: ["claude-sonnet-5", "claude-opus-5-5", "gpt-5", "gemini-3-pro", "an-unknown-1"],
+        1_800: ["gpt-5.6", "gpt-6.1-sol"],
+        7_200: ["deepseek-chat"],
+    }.items(),
+)
+def test_a_prefix_is_served_for_as_long_as_its_provider_keeps_it(seconds: int, models: list[str]) -> None:
+    for model in models:
+        assert _served_after(model, 9_000, seconds), model
+        assert not _served_after(model, 9_000, seconds + 1), model
+
+
+@pytest.mark.parametrize(
+    ("window", "models"),
+    {
+        128_000: ["gpt-4o", "deepseek-chat", "deepseek-v4-pro", "kimi-k2", "gpt-oss-120b"],
+        200_000: ["claude-sonnet-5", "an-unknown-1"],
+        272_000: ["gpt-5", "gpt-5-mini", "gpt-5.6"],
+        1_047_576: ["gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"],
+        1_048_576: ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-3-pro", "gemini-4"],
+    }.items(),
+)
+def test_a_window_is_as_large_as_its_provider_publishes(window: int, models: list[str]) -> None:
+    assert {model: profile_for(model).window for model in models} == dict.fromkeys(models, window)
+
+
+def test_a_client_may_set_four_breakpoints_where_prefixes_are_not_cached_without_any() -> None:
+    for model in ("claude-sonnet-5", "gpt-5.6", "an-unknown-1"):
+        assert profile_for(model).breakpoints == 4
+    for model in ("gpt-4o", "gpt-5", "gemini-3-pro", "deepseek-chat", "kimi-k2"):
+        assert profile_for(model).breakpoints == 0
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-3-pro", "gemini-3.1-pro", "gemini-pro-latest"])
+def test_each_pro_of_gemini_costs_twice_as_much_above_200000_tokens(model: str) -> None:
+    assert [profile_for(model).factor(tokens) for tokens in (200_000, 200_001)] == [1, 2]
+    assert profile_for("gemini-2.5-flash").factor(900_000) == 1

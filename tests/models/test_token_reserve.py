@@ -87,3 +87,62 @@ def test_letters_at_random_take_the_most_and_few_letters_say_nothing() -> None:
 def test_a_text_in_which_hardly_anything_comes_twice_may_take_a_token_a_byte() -> None:
     text = "".join(chr(0x1000 + 37 * number % 0x800) for number in range(300))
     assert reserve_of(text, 100.0, text) == len(text.encode()) - 100
+
+
+def letters(count: int, first: int = 0x1000) -> str:
+    """So many different letters, each of which may take a quarter of a token more."""
+    return "".join(map(chr, range(first, first + count)))
+
+
+def test_the_middle_of_a_text_shows_whether_pairs_of_characters_come_again() -> None:
+    sample = 2 * letters(150)  # three quarters of its characters are not new
+    often, new = 300 * "\u1000\u1001", letters(150) + letters(250, 0x1050)[::-1]
+    for text, is_language in ((often + new + often, False), (new + often + new, True)):
+        reserve = 300 * 0.25 if is_language else len(sample.encode()) - 100
+        assert reserve_of(sample, 100.0, text) == pytest.approx(reserve)
+
+
+@pytest.mark.parametrize(("distinct", "is_language"), [(150, True), (151, False)])
+def test_a_text_is_in_no_language_where_more_than_three_quarters_of_its_characters_are_new(
+    distinct: int, is_language: bool
+) -> None:
+    sample = letters(distinct) + (200 - distinct) * "\u1000"
+    assert reserve_of(sample, 100.0, 9 * "\u1000") == pytest.approx(200 * 0.25 if is_language else 500)
+
+
+def test_too_short_a_text_says_nothing_about_its_language() -> None:
+    for length, reserve in ((199, 199 * 0.25), (200, 3 * 200 - 100)):
+        assert reserve_of(letters(length), 100.0, letters(length)) == pytest.approx(reserve)
+
+
+def test_a_text_whose_script_has_hardly_any_reserve_is_taken_for_what_it_is() -> None:
+    sample = letters(200)  # which may take 50 tokens more
+    assert reserve_of(sample, 501.0, sample) == pytest.approx(50)
+    assert reserve_of(sample, 499.0, sample) == pytest.approx(101), "as many tokens as bytes"
+
+
+def test_words_in_which_characters_come_again_take_the_reserve_of_their_script() -> None:
+    sample = "слово " * 60
+    assert reserve_of(sample, 100.0, sample) == pytest.approx(300 * 0.2)
+
+
+def test_pairs_say_nothing_of_scripts_without_an_alphabet() -> None:
+    """In Chinese most pairs are new, too."""
+    sample = 2 * "".join(chr(0x4E00 + number) for number in range(110))
+    text = "".join(chr(0x4E00 + number) for number in range(500))
+    assert reserve_of(sample, 100.0, text) == pytest.approx(220 * 0.45)
+    mixed = 2 * ("".join(chr(0x4E00 + number) for number in range(30)) + letters(70))
+    assert reserve_of(mixed, 50.0, text) == pytest.approx(len(mixed.encode()) - 50)
+    more = 2 * ("".join(chr(0x4E00 + number) for number in range(31)) + letters(69))
+    assert reserve_of(more, 50.0, text) == pytest.approx(62 * 0.45 + 138 * 0.25)
+    kana = 2 * "".join(chr(0x3040 + number) for number in range(110))
+    assert reserve_of(kana, 50.0, text) == pytest.approx(220 * 0.4)
+
+
+@pytest.mark.parametrize("accented", ["éàü", "ęłć", "şżš", "éłş"])
+def test_accents_tell_a_language_apart_whose_letters_are_those_of_english(accented: str) -> None:
+    plain = "a" * 28 + "e" * 72
+    few, more = (plain + accented[:3] + accented[0] * extra for extra in (0, 1))
+    of_accents = reserve_of(more, MANY, more) - reserve_of(few, MANY, few)
+    own = reserve_of(plain[:9] + accented[0], MANY, "")
+    assert of_accents == pytest.approx(own + 0.2 * 100)

@@ -181,7 +181,7 @@ class Forecast:
         """Return whether the tokens served fit the expected entry better than any other that could be found."""
         ends = {at for point in prompt.points or () for at in self._reachable_entries(prompt, point, now)}
         off = {at: abs(self.tokens_at(prompt, at) - cached) for at in ends}
-        return cached > 0 and off.get(hit.at, inf) <= min(off.values(), default=inf)
+        return cached > 0 and hit.at in off and off[hit.at] <= min(off.values())
 
     def _learn_lifetime(self, prompt: Prompt, hit: CacheHit, cached: int) -> None:
         """Believe a cache that served after its lifetime to live longer."""
