@@ -2,11 +2,13 @@
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from keepwhole.apps.listener import Gate, Refusal, parse_address, read_token, usage_error_if_taken
-from keepwhole.errors import UsageError
+from keepwhole.apps import listener
+from keepwhole.apps.listener import Gate, Refusal, parse_address, read_secret, read_token, usage_error_if_taken
+from keepwhole.errors import StoreError, UsageError
 
 
 def _is_admitted(
@@ -56,3 +58,64 @@ def test_a_name_that_is_no_machines_is_refused_with_the_words_of_the_resolver() 
         usage_error_if_taken(parse_address("nowhere.example:8787", public=True)),
     ):
         raise socket.gaierror(-2, "no such name")
+
+
+def test_of_two_processes_that_write_a_secret_at_once_both_read_the_first_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = listener.write_file
+
+    def late(path: str, *given: Any, **more: Any) -> None:
+        monkeypatch.setattr(listener, "write_file", write)
+        write(path, [b"the first one's secret\n"], 0o600)
+        write(path, *given, **more)
+
+    monkeypatch.setattr(listener, "write_file", late)
+    path = str(tmp_path / "a.token")
+    assert read_secret(path) == "the first one's secret"
+    assert read_secret(path) == "the first one's secret"
+
+
+def test_a_secret_is_made_once_and_is_only_its_owners(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / "a.token"
+    secret = read_secret(str(path))
+    assert len(secret) >= 32
+    assert read_secret(str(path)) == secret
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text("\n")
+    assert read_secret(str(path)) not in ("", secret)
+    for mode in (0o640, 0o604, 0o610):
+        path.chmod(mode)
+        with pytest.raises(StoreError, match="only you can read"):
+            read_secret(str(path))
+    path.chmod(0o600)
+    path.write_bytes(b"\xff")
+    with pytest.raises(StoreError, match="damaged"):
+        read_secret(str(path))
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="cannot be used"):
+        read_secret(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("8000", ("127.0.0.1", 8000)),
+        (":8000", ("127.0.0.1", 8000)),
+        ("[::1]:1", ("::1", 1)),
+        ("localhost:65535", ("localhost", 65_535)),
+        ("localhost:65536", None),
+        ("localhost:0", None),
+        ("localhost:", None),
+        ("localhost:x", None),
+        ("localhost:-1", None),
+    ],
+)
+def test_an_address_has_a_port_from_1_to_65535(text: str, address: tuple[str, int] | None) -> None:
+    if address is None:
+        with pytest.raises(UsageError, match="not an address"):
+            parse_address(text)
+    else:
+        given = parse_address(text)
+        assert (given.host, given.port) == address

@@ -74,3 +74,27 @@ def test_boundaries_are_heard() -> None:
 @given(st.lists(st.binary(max_size=40) | st.just(b'{"item_completed": "call_0_0", "payload": 1}'), max_size=5))
 def test_any_log_is_survived(lines: list[bytes]) -> None:
     assert returned(SMALL, lines).replace is None
+
+
+def test_a_shells_result_that_is_not_text_is_read_like_that_of_another_tool() -> None:
+    lines = logged(SMALL["tool_use_id"], "out")
+    heard = returned({**SMALL, "tool_response": {"content": [{"type": "text", "text": "a"}]}}, lines)
+    assert (heard.output, heard.exit_code) == ("a", None)
+    assert heard.replace is not None
+    assert heard.replace("shorter") == {"decision": "block", "reason": "shorter"}
+
+
+def test_an_output_of_64_kb_in_the_log_may_be_cut_there_too() -> None:
+    for size, output in ((65_535, "x" * 65_535), (65_536, CUT["tool_response"])):
+        heard = returned(CUT, logged(CUT["tool_use_id"], "x" * size))
+        assert heard.output == output
+        assert (heard.replace is not None) is (size == 65_535)
+
+
+def test_another_entry_of_the_log_that_names_the_call_is_not_its_result() -> None:
+    item = {"type": "CommandExecution", "id": "other", "command": SMALL["tool_use_id"], "exit_code": 3}
+    other = json.dumps({"payload": {"type": "item_completed", "item": item}}).encode()
+    deep = b'{"item_completed": "' + SMALL["tool_use_id"].encode() + b'", "x": ' + b"[" * 9_000
+    assert returned(SMALL, [other, deep, *logged(SMALL["tool_use_id"], "out", 7)]).exit_code == 7
+    assert returned(SMALL, [other]).exit_code is None
+    assert returned({**SMALL, "tool_use_id": None}, logged("", "out", 7)).exit_code is None
