@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from keepwhole import truncate
 from keepwhole.canonical.json_members import NotJson
 from keepwhole.truncation.broken_json import begins_json, cut_broken, whole_part
+from keepwhole.truncation.cut import Cut, TextSource, render, whole
 
 HITS = json.dumps({"total": 900, "hits": [{"id": number, "at": f"city {number}"} for number in range(900)]})
 
@@ -91,3 +92,50 @@ def test_what_comes_behind_the_break_is_shown_whole_up_to_a_quarter_of_the_room(
     assert "said 299" in shown
     assert "said 100\n" not in shown
     assert '"total": 900' in shown
+
+
+def test_numbers_and_words_that_json_does_not_have_are_no_json() -> None:
+    assert begins_json("[10, 20, 30, ")
+    assert not begins_json("[01, 02, 03, ")
+
+
+def cut_whole(text: str, budget: int) -> Cut | None:
+    """JSON that is shown whole or not at all."""
+    return whole(len(text)) if len(text) <= budget else None
+
+
+@pytest.mark.parametrize(
+    ("text", "budget", "shown"),
+    [
+        ("[[1], [2]", 10, "[[1], [2]"),
+        ("[[1], [2]", 9, "[[1], [2]"),
+        ("[[1], [2]", 8, None),
+        ("[[1], [2]\ncut", 30, "[[1], [2]\ncut"),
+        ('{"a": [1, 2, 3, 4, 5]} and so on', 200, '{"a": [1, 2, 3, 4, 5]} and so on'),
+    ],
+)
+def test_what_is_broken_off_is_shown_without_the_brackets_that_it_lacks(
+    text: str, budget: int, shown: str | None
+) -> None:
+    cut = cut_broken(text, budget, cut_whole)
+    assert (None if cut is None else render(cut, TextSource(text))) == shown
+
+
+@pytest.mark.parametrize("text", ["[[1], [2]]", "[1, 2] and much more than half", "words"])
+def test_what_is_whole_or_mostly_no_json_is_not_cut_as_broken_json(text: str) -> None:
+    with pytest.raises(NotJson):
+        cut_broken(text, 100, cut_whole)
+
+
+def test_of_a_long_text_behind_broken_json_the_last_whole_lines_are_shown() -> None:
+    json_part = "[" + ", ".join(["[1]"] * 400)
+    said = "".join(f"\nline {number} of what was said" for number in range(60))
+    cut = cut_broken(json_part + said, 3_000, cut_whole)
+    assert cut is not None
+    shown = render(cut, TextSource(json_part + said))
+    assert shown.startswith(json_part)
+    assert shown.endswith("\nline 59 of what was said")
+    assert "omitted" in shown
+    last = shown.partition("omitted")[2].partition("\n")[2]
+    assert last in said
+    assert last.startswith("line ")

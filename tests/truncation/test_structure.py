@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource, render
+from keepwhole.truncation.json_element import JsonCut
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
-from keepwhole.truncation.xml_element import NotXml, Tags
+from keepwhole.truncation.xml_element import NotXml, Tags, XmlCut
 
 ARTIFACT = Artifact(artifact_id="art_1700000000_" + "0" * 22, summary="t", size=1)
 ITEMS = [{"id": n, "name": f"item {n}", "tags": ["a", "b"], "text": "é" * (n % 40)} for n in range(1_500)]
@@ -271,3 +272,94 @@ def test_children_of_an_element_are_counted_from_both_ends_and_in_slices() -> No
     assert [text[one.start : one.stop] for one in children[2:7:2]] == ["<b>2</b>", "<b>4</b>", "<b>6</b>"]
     assert (children[-1].start, children[-1].stop) == (children[8].start, children[8].stop)
     assert len(children) == 9
+
+
+def places(cut: JsonCut | XmlCut, begin: int, stop: int) -> list[int]:
+    return [at - begin for at in range(begin, stop + 1) if cut.may_cut(at, begin)]
+
+
+@pytest.mark.parametrize(
+    ("inside", "where"),
+    [
+        ("abcd", [0, 1, 2, 3, 4]),
+        (r"a\nb", [0, 1, 3, 4]),
+        (r"\\\\n", [0, 2, 4, 5]),
+        (r"a\u00e9b", [0, 1, 7, 8]),
+        (r"\ud83d\ude00", [0, 12]),
+        (r"\uD83D\uDE00x", [0, 12, 13]),
+        (r"\ud83dx", [0, 6, 7]),
+        (r"\ude00\ud83d", [0, 6, 12]),
+        ("e\u0301x", [0, 2, 3]),
+    ],
+)
+def test_a_json_string_is_cut_between_two_characters_as_json_spells_them(inside: str, where: list[int]) -> None:
+    for before in ("", "\\\\"):
+        cut = JsonCut(f'"{before}{inside}"', (), 4, frozenset())
+        begin = 1 + len(before)
+        assert places(cut, begin, begin + len(inside)) == where
+
+
+@pytest.mark.parametrize(
+    ("inside", "where"),
+    [("abc", [0, 1, 2, 3]), ("a&amp;b", [0, 1, 6, 7]), ("a; b&lt;", [0, 1, 2, 3, 4, 8]), ("e\u0301x", [0, 2, 3])],
+)
+def test_the_text_of_an_element_is_cut_outside_references_and_graphemes(inside: str, where: list[int]) -> None:
+    assert places(XmlCut(f"<a>{inside}</a>", (), 4), 3, 3 + len(inside)) == where
+
+
+def json_view(value: Any, budget: int, question: str = "", **options: Any) -> Any:
+    text = json.dumps(value)
+    source = TextSource(text)
+    shown = render(STRATEGIES["element"](source, budget, StrategyOptions(question=question, **options)), source)
+    assert len(shown) <= budget
+    return json.loads(shown)
+
+
+def test_three_elements_of_the_beginning_come_with_two_of_the_end() -> None:
+    left = json_view([[number] * 3 for number in range(100, 200)], 150)
+    assert [one if isinstance(one, str) else one[0] for one in left] == [
+        100,
+        101,
+        102,
+        "... 95 items omitted ...",
+        198,
+        199,
+    ]
+
+
+def test_members_of_an_object_are_kept_in_order_and_the_rest_is_counted() -> None:
+    left = json_view({f"k{number}": number for number in range(100, 200)}, 130)
+    assert list(left) == [*(f"k{number}" for number in range(100, 100 + len(left) - 1)), "..."]
+    assert left["..."] == f"{100 - (len(left) - 1)} keys omitted"
+    assert len(left) > 5
+
+
+def test_a_long_value_of_an_object_is_cut_so_that_others_have_room() -> None:
+    left = json_view({"id": 7, "log": "a line of words " * 200, "rows": list(range(900)), "ok": True}, 400)
+    assert (left["id"], left["ok"]) == (7, True)
+    assert left["log"].startswith("a line of words ")
+    assert " omitted" in left["log"]
+    assert left["rows"][0] == 0
+    assert left["rows"][-1] == 899
+
+
+def test_each_of_several_runs_that_are_left_out_of_an_object_has_a_key_of_its_own() -> None:
+    value = {f"k{number}": number for number in range(100, 300)}
+    left = json_view(value, 260, keep_keys=("k150", "k250"))
+    assert [key for key in left if key.startswith("...")] == ["...", "....", "....."]
+    assert (left["k150"], left["k250"]) == (150, 250)
+    counted = sum(int(str(words).split(" ")[0]) for key, words in left.items() if key.startswith("..."))
+    assert counted + len(left) - 3 == 200
+
+
+def test_of_two_long_members_that_are_asked_for_both_are_shown_in_part() -> None:
+    value = [{"id": number, "text": f"{name} " * 150} for number, name in enumerate(["plain"] * 40)]
+    value[11]["text"], value[29]["text"] = ("swordfish " + "plain " * 249 for _ in range(2))
+    left = json_view(value, 1_500, "where are swordfish?")
+    assert [one if isinstance(one, str) else one["text"][:9] for one in left] == [
+        *("... 11 items omitted ...", "swordfish", "... 17 items omitted ...", "swordfish"),
+        "... 10 items omitted ...",
+    ]
+    assert all("omitted" in one["text"] for one in left if isinstance(one, dict))
+    sizes = [len(one["text"]) for one in left if isinstance(one, dict)]
+    assert max(sizes) - min(sizes) < 100
