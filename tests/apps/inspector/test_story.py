@@ -182,3 +182,36 @@ def test_a_request_that_is_no_json_is_told_without_messages(services: InspectorS
     assert ask(services, answers.request_messages, sent)["is_readable"] is False
     with pytest.raises(NotFound):
         ask(services, answers.story, "trace_nothing")
+
+
+def streamed(*events: dict[str, Any], end: str = "\n\n") -> bytes:
+    text = "\n\n".join(f"event: {event['type']}\ndata: {json.dumps(event)}" for event in events)
+    return (text + end).encode()
+
+
+def test_the_last_event_of_a_stream_counts_where_only_its_empty_line_is_missing() -> None:
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "c", "usage": {}}
+    events = (
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "All cranes "}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "are in."}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
+    )
+    assert not read_answer("anthropic", streamed(*events[:-1])).is_readable
+    for end in ("\n\n", "\n", ""):
+        found = read_answer("anthropic", streamed(*events, end=end))
+        assert found.is_readable
+        assert [one.message.said for one in found.messages] == ["All cranes are in."]
+
+
+def test_a_stream_that_nobody_understands_is_not_readable() -> None:
+    for broken in ({"type": "content_block_delta", "index": 0}, {"type": "message_start", "message": []}):
+        found = read_answer("anthropic", streamed(broken))
+        assert (found.messages, found.is_readable) == ((), False)
+
+
+def test_a_dialect_that_is_not_known_is_read_as_the_most_common_one() -> None:
+    data = json.dumps({"choices": [{"message": {"role": "assistant", "content": "All is in."}}]}).encode()
+    assert [one.message.said for one in read_answer("of_tomorrow", data).messages] == ["All is in."]
