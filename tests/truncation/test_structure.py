@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
-from keepwhole.truncation.cut import TextSource, render
+from keepwhole.truncation.cut import Segment, TextSource, length, render
 from keepwhole.truncation.json_element import JsonCut
+from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
@@ -363,3 +364,24 @@ def test_of_two_long_members_that_are_asked_for_both_are_shown_in_part() -> None
     assert all("omitted" in one["text"] for one in left if isinstance(one, dict))
     sizes = [len(one["text"]) for one in left if isinstance(one, dict)]
     assert max(sizes) - min(sizes) < 100
+
+
+def test_a_string_is_cut_the_same_wherever_it_is_in_the_text() -> None:
+    value = '"' + "words " * 150 + '"'
+    for before in (0, 9_000, 90_000):
+        text = f'["{"x" * before}", {value}]'
+        start = text.index(value)
+        pieces = JsonCut(text, (), 4, frozenset()).leaf(start, start + len(value), 400)
+        assert pieces is not None
+        assert 390 < length(pieces) <= 400
+
+
+def test_a_string_for_whose_count_there_is_no_room_is_not_cut() -> None:
+    text = '"' + "words " * 15 + '"'
+    cut, counted = JsonCut(text, (), 4, frozenset()), len(json.dumps(omitted(90, 90)))
+    assert cut.leaf(0, len(text), counted - 1) is None
+    pieces = cut.leaf(0, len(text), counted)
+    assert pieces is not None
+    assert [piece for piece in pieces if isinstance(piece, Segment)] == [
+        *(Segment("kept", 0, 1), Segment("gap", 1, 91), Segment("kept", 91, 92)),
+    ]

@@ -4,9 +4,12 @@ import json
 import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from keepwhole.apps.client_file import ChangedMeanwhile
+from keepwhole.apps.hooks import install
 from tests.apps.cli.cli import Cli
 
 PLACES = {
@@ -128,3 +131,26 @@ def test_opencode_is_told_the_permission_and_status_finds_where_it_is_denied(cli
 def test_codex_is_told_that_it_needs_no_permission(cli: Cli) -> None:
     assert "needs no permission" in said(cli, "install", "codex")
     assert "needs no permission" in said(cli, "status", "codex")
+
+
+@pytest.mark.parametrize(("changes", "is_installed"), [(1, True), (4, True), (5, False)])
+def test_a_file_that_another_program_changes_meanwhile_is_edited_anew_four_times(
+    changes: int, is_installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = install.target("claude-code", "project", {}, str(tmp_path))
+    write, left = install._write, [changes]
+
+    def changed(*given: Any) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise ChangedMeanwhile("It was changed by another program.")
+        write(*given)
+
+    monkeypatch.setattr(install, "_write", changed)
+    if is_installed:
+        assert install.install(to)
+    else:
+        with pytest.raises(ChangedMeanwhile):
+            install.install(to)
+    assert left[0] == (-1 if is_installed else 0)
+    assert bool(install.installed(to)) is is_installed

@@ -75,7 +75,8 @@ def all_unfinished(environ: Mapping[str, str], folder: str) -> list[str]:
 
 def _edit(to: Target, edited: Callable[[str | None], str | None]) -> bool:
     """Replace a file's text by the edited one; again where another program changed it meanwhile."""
-    for attempt in range(_ATTEMPTS):
+    tries_left = _ATTEMPTS
+    while True:
         before = _read(to)
         after = edited(before)
         if after == before:
@@ -84,9 +85,9 @@ def _edit(to: Target, edited: Callable[[str | None], str | None]) -> bool:
             _write(to, before, after)
             return True
         except ChangedMeanwhile:
-            if attempt + 1 == _ATTEMPTS:
+            tries_left -= 1
+            if not tries_left:
                 raise
-    return False
 
 
 def installed(to: Target) -> list[str]:
