@@ -35,9 +35,9 @@ from keepwhole import events
 from keepwhole.canonical.entry import HIDDEN_ROUND, RoundTimes
 from keepwhole.conversation.context import FindOriginal, ViewMode
 from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, tokens_of_tools, view_request
+from keepwhole.exchange.recall_offer import recall_offer
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.policies.account import Account
-from keepwhole.policies.kinds import works_on_files
 from keepwhole.policies.whole import Whole
 from keepwhole.recall.names import NAMES
 from keepwhole.record.bills import Expected, is_about_all
@@ -54,9 +54,6 @@ from keepwhole.wire.usage import Usage
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
 _ANYBODY = Identity()
-_FEW_CHARS = 48_000
-"""Length of a first request of which the recall tools are a hundredth."""
-_ASKING = ("user", "system", "developer")
 _ERROR_TYPES = {400: "invalid_request_error", 429: "rate_limit_error", 503: "overloaded_error", 529: "overloaded_error"}
 """What an error is called whose body does not say it."""
 _ENOUGH = "That was the last read for now. Answer with what you have."
@@ -139,8 +136,10 @@ class Exchange:
 
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
-        tools, waits = self._recall_tools()
-        waits = waits and not self._has_hidden_rounds()
+        may_hide = self._may_hide_rounds()
+        offer = recall_offer(self._session, self.dialect, self._request, self.identity.branch, may_hide_rounds=may_hide)
+        tools, self._is_record_read = offer.tools, offer.is_record_read
+        waits = offer.waits and not self._has_hidden_rounds()
         self._tools_tokens, self.offers = tokens_of_tools(self.dialect.name) if tools else 0, bool(tools) and not waits
         if self.offers:
             self._request = self._with_rounds(self._with_tools(self._request, tools))
@@ -153,37 +152,11 @@ class Exchange:
         self._is_parsed = self.offers and self.dialect.has_format(self._request.fields)
         return self
 
-    def _recall_tools(self) -> tuple[list[Json], bool]:
-        """The recall tools, and whether they are offered only once something is left out.
-
-        They come before everything that a provider has cached. So once they were offered, by any process and under any
-        settings, they always are; and from the first request on, where they are a small part of it or the client's own
-        tools promise long results. Where the provider caches nothing, each request pays for them, so there they wait.
-        """
-        if not self._may_offer():
-            return [], False
-        tools = self._session.tools_to_offer(self.dialect.name)
-        is_cached = not self._session.billing.has_no_cache
-        if tools and (self._session.settings.recall_from == "start" or (is_cached and self._is_likely_long())):
-            return tools, False
-        self._is_record_read = self._session.conversations.catch_up()
-        were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
-        tools = self._session.tools_to_offer(self.dialect.name, were_offered=were_offered)
-        return tools, bool(tools) and not (were_offered and is_cached)
-
     def _has_hidden_rounds(self) -> bool:
         """Whether the conversation has hidden rounds, and so was offered the tools: the rounds are on record before
         their answer ends, the request that offered the tools a moment later."""
         is_empty = self._rounds is None or self._rounds.is_empty
         return not is_empty and self._with_rounds(self._request) is not self._request
-
-    def _is_likely_long(self) -> bool:
-        """Whether a long conversation is likely: by the length before the model's first answer, and by the tools."""
-        request = self._request
-        roles = (fields_of(message).get("role") for message in request.messages)
-        answered = next((index for index, role in enumerate(roles) if role not in _ASKING), None)
-        behind = 0 if answered is None or not request.starts else request.stops[-1] - request.starts[answered]
-        return works_on_files(self.dialect.tool_names(request.fields)) or len(request.text) - behind >= _FEW_CHARS
 
     def _with_tools(self, request: RequestBody, tools: list[Json]) -> RequestBody:
         return request.in_front(self.dialect.tools_path(request.fields), tools)
@@ -249,12 +222,6 @@ class Exchange:
     def settle(self) -> None:
         """Record results that were sent in full before they were on record. Call it once the request is on its way."""
         self._session.settle()
-
-    def _may_offer(self) -> bool:
-        """Whether the recall tools may be offered: to a client that has tools, none of which has the name of one (those
-        it answers itself), and where rounds may be hidden."""
-        names = self.dialect.tool_names(self._request.fields)
-        return bool(names) and self._may_hide_rounds() and not set(names) & set(NAMES)
 
     def _may_hide_rounds(self) -> bool:
         return self.dialect.may_hide_rounds(self._request.fields, self._rounds is not None)
