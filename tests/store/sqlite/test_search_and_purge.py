@@ -1,14 +1,17 @@
 """What the SQLite back end does beyond the contract: ranking, large bodies, and a purge that leaves no trace."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from keepwhole import Session, SqliteStore
-from keepwhole.store.passages import INDEXED_BYTES
+from keepwhole.errors import NotStored
+from keepwhole.store.passages import EACH, INDEXED_BYTES
+from keepwhole.store.sqlite import text_index
 from keepwhole.truncation.words import stem
-from tests.build import NOON, draft, numbered_lines, opened
+from tests.build import NOON, decision, draft, numbered_lines, opened
 
 CANARY = "zebracanary"
 
@@ -157,3 +160,85 @@ def test_sessions_that_take_turns_are_indexed_each_for_itself(store: SqliteStore
         found = store.passages(session.id)
         places = found.places(found.newest([["quokka"]], 9)).values()
         assert [place.seq for place in places] == [3, 2, 1]
+
+
+def test_a_search_without_time_indexes_one_result_and_says_how_far_the_index_goes(store: SqliteStore) -> None:
+    session = Session("s", store=store)
+    for number in range(3):
+        session.keep("t", None, f"quokka {number}")
+    for indexed in (1, 2):
+        found = store.passages("s", until=0.0)
+        assert (found.is_all, found.indexed_to) == (False, indexed)
+        assert found.newest([["quokka"]], 9) == [EACH * seq for seq in range(indexed, 0, -1)]
+    assert store.passages("s", until=0.0).is_all
+    assert store.passages("s").newest([["quokka"]], 9) == [3 * EACH, 2 * EACH, EACH]
+
+
+def test_the_results_of_other_sessions_that_wait_are_indexed_first(store: SqliteStore) -> None:
+    for name in ("other", "s"):
+        session = Session(name, store=store)
+        for number in range(2):
+            session.keep("t", None, f"quokka {number}")
+    none = store.passages("s", until=0.0)
+    assert (none.is_all, none.indexed_to, none.newest([["quokka"]], 9)) == (False, 0, [])
+    everything = store.passages("s", until=time.monotonic() + 60)
+    assert (everything.is_all, everything.newest([["quokka"]], 9)) == (True, [2 * EACH, EACH])
+
+
+def test_the_results_of_a_session_are_held_in_memory_where_the_index_cannot_be_written(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("other", "s"):
+        session = Session(name, store=store)
+        for number in range(2):
+            session.keep("t", None, f"quokka {number} of {name}")
+    monkeypatch.setattr(store.database, "writing", _refused)
+    found = store.passages("s")
+    assert (found.is_all, found.indexed_to) == (True, 2)
+    assert found.newest([["quokka"]], 9) == [2 * EACH, EACH]
+    assert [place.seq for place in found.places([2 * EACH, EACH]).values()] == [2, 1]
+    monkeypatch.undo()
+    assert store.passages("other").newest([["quokka"]], 9) == [2 * EACH, EACH]
+
+
+def _refused() -> None:
+    raise NotStored("the disk is full")
+
+
+def test_the_newest_passages_above_a_number_are_found(store: SqliteStore) -> None:
+    session = Session("s", store=store)
+    for number in range(4):
+        session.keep("t", None, f"quokka {number}")
+    found = store.passages("s")
+    assert found.newest([["quokka"]], 2) == [4 * EACH, 3 * EACH]
+    assert found.newest([["quokka"]], 9, above=2 * EACH) == [4 * EACH, 3 * EACH]
+    assert found.newest([["quokka"]], 9, above=2 * EACH - 1) == [4 * EACH, 3 * EACH, 2 * EACH]
+    assert found.starting_with("quok", 1) == [4 * EACH]
+    assert found.starting_with("uok", 1) == []
+
+
+def test_passages_are_numbered_as_in_the_indexes_that_records_have(store: SqliteStore) -> None:
+    for name in ("first", "second"):
+        Session(name, store=store).keep("t", None, "quokka " * 700)
+        store.passages(name)
+    numbers = store.database.select("SELECT rowid FROM passages WHERE passages MATCH 'quokka' ORDER BY rowid")
+    assert [number for (number,) in numbers] == [session * 2**36 + 64 + at for session in (1, 2) for at in (0, 1)]
+
+
+def test_of_very_many_results_the_number_of_the_last_entry_stands_for_how_many_there_are(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(store)
+    kept = [draft(store, f"text {number}") for number in range(3)]
+    store.append("s", [*kept, decision(kept[0].header.trace_id), decision(kept[1].header.trace_id)])
+    assert store.passages("s").size() == 3
+    for many, size in ((4, 3), (3, 5)):
+        monkeypatch.setattr(text_index, "_MANY", many)
+        assert store.passages("s").size() == size
+
+
+def test_a_session_without_results_has_no_passages(store: SqliteStore) -> None:
+    opened(store)
+    for name in ("s", "unknown"):
+        found = store.passages(name)
+        assert (found.is_all, found.size(), found.newest([["quokka"]], 9), list(found.beyond())) == (True, 0, [], [])
