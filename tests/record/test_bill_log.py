@@ -203,3 +203,44 @@ def test_the_model_that_answered_is_known_where_it_is_another_one() -> None:
     assert [made.answered_by(name) for name in ("m0", "m15", "m16", "same", None)] == ["gpt-0", "gpt-15", *[None] * 3]
     made.learn(expected(0, "m0"), Usage(10, model="gpt-new"))
     assert made.answered_by("m0") == "gpt-new", "what is known is kept up to date"
+
+
+def test_the_newest_requests_of_others_are_looked_at_once_their_answers_have_begun() -> None:
+    """What they left in the cache; each is read once, and of many the newest eight."""
+    headers: list[Request | Response] = []
+    for number in range(10):
+        moment = 1_000_000 + 1_000 * number
+        asked_then = asked(number, at=moment, scale=1.0, tokens_sent=1_000, dialect="anthropic")
+        headers += [asked_then, answered(number, total_ms=0, first_ms=500, input=1_000, cached=0)]
+    log, read = log_of(*headers), list[int]()
+
+    def body(seq: int) -> bytes | None:
+        read.append(seq)
+        return None if seq == 5 else b'{"messages": [{"role": "user", "content": "hello"}]}'
+
+    made = Billing("s", lambda: 1_005.6, lambda _: DEFAULT, lambda: log, lambda: body)
+    made.remember(1_003.5)
+    assert read == [5], "those of numbers 2 to 9 are remembered, and only number 2 was answered by then"
+    made.remember_first("m")
+    assert read == [5, 7, 9, 11], "nothing was sent to the model by this process"
+    made.remember_first("m")
+    assert read == [5, 7, 9, 11], "now something is known of it"
+    made.remember(2_000)
+    assert read == [5, 7, 9, 11, 13, 15, 17, 19]
+    made.remember(2_000)
+    assert len(read) == 8
+
+
+def test_a_request_that_is_sent_is_read_like_the_one_before_it() -> None:
+    made = Billing("s", lambda: 0.0, lambda _: DEFAULT)
+    first, second = (
+        made.read(b'{"messages": [%s]}' % b", ".join([b'{"role": "user", "content": "hello"}'] * many))
+        for many in (9, 10)
+    )
+    assert first is not None
+    assert second is not None
+    assert second.messages[0] is first.messages[0], "what both begin with is taken over"
+    assert made.read(b"no JSON") is None
+    third = made.read(b'{"messages": [%s]}' % b", ".join([b'{"role": "user", "content": "hello"}'] * 11))
+    assert third is not None
+    assert third.messages[0] is not first.messages[0]
