@@ -6,6 +6,8 @@ import pytest
 
 from keepwhole.errors import ConfigError
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.present import choose
 
 
 def test_the_defaults_are_those_of_the_document() -> None:
@@ -122,3 +124,29 @@ def test_a_wrong_value_is_refused_with_what_is_wanted(key: str, value: object, w
 )
 def test_the_least_and_the_most_that_is_allowed_is_accepted(key: str, value: object) -> None:
     TruncationConfiguration(overrides={"t": ToolOverride(**{key: value})})
+
+
+@pytest.mark.parametrize(
+    ("tool", "strategy", "most", "firm"),
+    [
+        ("read_file", "head_tail", 8_000, True),
+        ("git_diff", "head_tail", 8_000, True),
+        ("Bash", "tail", 5_000, False),
+        ("list_directory", "element", 10_000, False),
+        ("grep", "element", 8_000, False),
+        ("fetch", "head_tail", 8_000, False),
+    ],
+)
+def test_a_tool_is_cut_as_its_job_needs_it(tool: str, strategy: str, most: int, firm: bool) -> None:
+    """What is read to be edited keeps both ends, whatever it looks like; of a shell the end says how it went."""
+    log = "".join(f"2026-01-01 10:00:{n % 60:02} INFO request {n} took long\n" for n in range(900))
+    limits = TruncationConfiguration().for_tool(tool)
+    assert (limits.strategy, limits.inline_limit) == (strategy, most)
+    assert choose(TextSource(log), limits) == ("head_tail" if firm else "log")
+    assert choose(TextSource("words and more\n" * 900), limits) == strategy
+    assert choose(TextSource("[" + "1, " * 9_000 + "2]"), limits) == "element"
+    own = TruncationConfiguration(overrides={tool: ToolOverride(strategy="head", max_lines=7, inline_limit=300)})
+    assert choose(TextSource(log), own.for_tool(tool)) == "head"
+    assert own.for_tool(tool).options.max_lines == 7
+    assert own.for_tool(tool).inline_limit == 300
+    assert TruncationConfiguration(inline_limit=900).for_tool(tool).inline_limit == 900

@@ -1,14 +1,16 @@
 """What is shown of a result: all of it, a cut with its reference, or a reference with a preview, within the limit."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.truncation.configuration import TruncationConfiguration
-from keepwhole.truncation.cut import Cut, Segment, Source, TextSource, render
+from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, TextSource, render
 from keepwhole.truncation.present import Artifact, needs_artifact, present, summarize
 from keepwhole.truncation.result import TruncationResult, estimated_tokens
-from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
+from keepwhole.truncation.strategy import STRATEGIES, Strategy, StrategyOptions
 from tests.build import numbered_lines
 
 ID = "art_1700000000_" + "x" * 22
@@ -181,3 +183,35 @@ def test_a_bare_reference_that_is_too_long_loses_the_end_of_its_summary() -> Non
     assert len(view.content) <= 256
     assert view.content.startswith(f"[Artifact: {ID}] sss")
     assert "s…" in view.content
+
+
+def without_middle(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """A strategy that loses what is between two parts."""
+    return Cut((Segment("kept", 0, 100), Segment("gap", 200, source.chars)))
+
+
+def with_odd_pieces(source: Source, budget: int, options: StrategyOptions) -> Any:
+    return Cut((Segment("kept", 0, 100), Segment("gap", 100, source.chars), "words"))  # type: ignore[arg-type]
+
+
+def with_odd_words(source: Source, budget: int, options: StrategyOptions) -> Any:
+    return Cut((Segment("kept", 0, 100), Inserted(7), Segment("gap", 100, source.chars)))  # type: ignore[arg-type]
+
+
+def with_half_offsets(source: Source, budget: int, options: StrategyOptions) -> Any:
+    return Cut((Segment("kept", 0, 100.0), Segment("gap", 100, source.chars)))  # type: ignore[arg-type]
+
+
+def no_cut(source: Source, budget: int, options: StrategyOptions) -> Any:
+    return ((0, 100),)
+
+
+@pytest.mark.parametrize("function", [without_middle, with_odd_pieces, with_odd_words, with_half_offsets, no_cut])
+def test_a_cut_that_does_not_cover_the_text_is_refused_and_both_ends_are_shown(function: Any) -> None:
+    text = "".join(f"line {number} of a text\n" for number in range(2_000))
+    limits = TruncationConfiguration(default_strategy="own").for_tool("t")
+    view = present(TextSource(text), LONGEST, limits, {**STRATEGIES, "own": Strategy("own", function)})
+    assert view.strategy_failure == "own: InvalidCut"
+    assert view.metadata.strategy_used == "head_tail"
+    assert view.cut is not None
+    assert view.cut.covers(len(text))

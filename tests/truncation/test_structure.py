@@ -385,3 +385,26 @@ def test_a_string_for_whose_count_there_is_no_room_is_not_cut() -> None:
     assert [piece for piece in pieces if isinstance(piece, Segment)] == [
         *(Segment("kept", 0, 1), Segment("gap", 1, 91), Segment("kept", 91, 92)),
     ]
+
+
+FLAGS = "\U0001f1e9\U0001f1ea" * 4_000
+
+
+def test_a_text_of_flags_is_cut_between_two_of_them_and_far_from_its_beginning_not_at_all() -> None:
+    for cut, begin in (
+        (JsonCut(f'"{FLAGS}"', (), 4, frozenset()), 1),
+        (XmlCut(f"<a>{FLAGS}</a>", (), 4), 3),
+    ):
+        assert [cut.may_cut(begin + at, begin) for at in (1, 2, 3, 4)] == [False, True] * 2
+        assert [cut.may_cut(begin + at, begin) for at in (4_999, 5_000, 5_002)] == [False] * 3
+
+
+@pytest.mark.parametrize("number", [0, 1, 17, 38, 39])
+def test_the_one_element_of_xml_that_is_asked_for_is_shown_before_all_others(number: int) -> None:
+    items = [f"<item>about {name} " + "words " * 40 + "</item>" for name in ["nothing"] * 40]
+    items[number] = items[number].replace("nothing", "swordfish")
+    text = "<all>" + "".join(items) + "</all>"
+    source = TextSource(text)
+    cut = STRATEGIES["element"](source, 420, StrategyOptions(question="where is swordfish?"))
+    left = ElementTree.fromstring(render(cut, source)).findall("item")
+    assert [(item.text or "")[:15] for item in left if len(item.text or "") > 200] == ["about swordfish"]
