@@ -100,3 +100,25 @@ def test_better_means_no_less_evidence_and_no_more_cost() -> None:
     assert not is_better((0.979, 0.5))
     assert not is_better((0.98, 0.7))
     assert not is_better((0.99, 0.6), fitted_to=299)
+
+
+def sampled(*sizes: int) -> list[NeedSample]:
+    """The samples of a run with results of these sizes, the first of which is copied by the last call."""
+    known = " ".join(f"order_{number:04}" for number in range(8))
+    results = [known.ljust(size) if not at else "y" * size for at, size in enumerate(sizes)]
+    turns = [(calls(f"c{at}", q="x"), result(text, f"c{at}")) for at, text in enumerate(results)]
+    last = calls("last", ids=known)
+    return list(samples(facts(run(user("go"), *(message for turn in turns for message in turn), last))))
+
+
+@pytest.mark.parametrize(
+    ("steps", "at"), [(6, []), (7, [7]), (9, [7]), (10, [7, 10]), (16, [7, 10, 13, 16]), (79, [*range(6, 79, 4)])]
+)
+def test_all_results_are_sampled_at_some_twenty_turns_behind_the_fifth(steps: int, at: list[int]) -> None:
+    assert len(sampled(*[100] * steps)) == sum(at)
+
+
+def test_results_of_a_hundred_tokens_are_samples_and_five_uses_count_at_most() -> None:
+    found = sampled(*[100, 99, 100, 101], *[3] * 5)
+    assert [sample.tokens for sample in found] == [100, 100, 101]
+    assert [sample.used for sample in found] == [5, 0, 0]

@@ -32,6 +32,22 @@ def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any)
         (row(0.9, back=1.1), "costs 10 % more than sending everything"),
         (row(1.0, tokens=1.0), "saves nothing on runs this short"),
         (row(1.0, tokens=1.0, peak=150_000), "saves nothing on these runs"),
+        (row(1.0, tokens=1.0, peak=99_999), "saves nothing on runs this short"),
+        (row(1.0, tokens=1.0, peak=100_000), "saves nothing on these runs"),
+        (row(0.5, tokens=0.9991), "saves nothing on runs this short"),
+        (row(0.5, tokens=0.999), "saves 50 %"),
+        (row(0.991), "saves nothing: what it leaves out is paid for"),
+        (row(0.989), "saves 1 % here"),
+        (row(1.009), "saves nothing: what it leaves out is paid for"),
+        (row(1.011), "costs 1 % more than sending everything, if anything"),
+        (row(0.6, 0.8), "saves 40 % and hides 20 %"),
+        (row(0.6, 0.79), "saves 40 % but hides 21 %"),
+        (row(0.6, 0.995), "saves 40 % and hides less than 1 % of what was used later"),
+        (row(0.9, all_in_context={"value": 0.9, "low": 0.8, "high": 0.999}), "saves 10 % and hides 5 %"),
+        (row(0.9, all_in_context={"value": 0.9, "low": 0.8, "high": 1.0}), "saves 10 % here and maybe nothing on"),
+        (row(1.2, all_in_context={"value": 1.2, "low": 1.001, "high": 1.4}), "costs 20 % more than sending everything"),
+        (row(1.2, all_in_context={"value": 1.2, "low": 1.0, "high": 1.4}), "more than sending everything, if anything"),
+        (row(0.5, name="everything"), "what all others are measured against"),
         (row(0.3, 1.0, bound=True), "saves 70 %: the best possible without hiding anything that was needed"),
     ],
 )
@@ -81,3 +97,17 @@ def test_providers_and_models_have_prices_and_others_are_refused() -> None:
 def test_a_window_that_is_no_number_of_tokens_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="128k"):
         prices.parse_tokens(text)
+
+
+def test_a_setting_that_hides_more_has_to_cost_a_twentieth_less_and_show_nine_tenths() -> None:
+    careful = row(0.60, 0.97)
+    for cost, kept, is_better in ((0.569, 0.90, True), (0.571, 0.99, False), (0.5, 0.89, False)):
+        other = row(cost, kept)
+        assert recommend([careful, other]) is (other if is_better else careful)
+    hiding = row(0.60, 0.85)
+    for kept, is_better in ((0.85, True), (0.84, False)):
+        other = row(0.5, kept)
+        assert recommend([hiding, other]) is (other if is_better else hiding)
+    assert recommend([row(0.98, 0.80)]) is not None
+    assert recommend([row(0.98, 0.79)]) is None
+    assert recommend([row(0.995)]) is None
