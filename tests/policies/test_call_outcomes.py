@@ -3,7 +3,7 @@
 import pytest
 
 from keepwhole.canonical.message import Call, Message, ResultText
-from keepwhole.policies.call_outcomes import CallOutcome, outcome_line, outcomes_before, unresolved_errors
+from keepwhole.policies.call_outcomes import CallOutcome, one_line, outcome_line, outcomes_before, unresolved_errors
 from keepwhole.policies.transcript import Name, Transcript
 
 
@@ -62,3 +62,34 @@ def test_an_error_is_open_until_the_same_call_succeeds_later() -> None:
     transcript.extend(messages)
     outcomes = outcomes_before(transcript, len(messages), (), lambda _: Name("trace", "art"))
     assert [one.call.call_id for one in unresolved_errors(outcomes, transcript) if one.call] == ["b"]
+
+
+@pytest.mark.parametrize(("tool", "size", "is_error"), [("read", 400, True), ("read", 401, False), ("bash", 401, True)])
+def test_a_short_text_of_a_file_counts_as_an_error_by_its_shape(tool: str, size: int, is_error: bool) -> None:
+    text = "fatal: no such branch\n".ljust(size, "x")
+    call = Message("assistant", calls=(Call("c", tool, '{"command": "make", "path": "a"}'),))
+    (outcome,) = made(call, answers("c", text))
+    assert outcome.is_error is is_error
+
+
+def test_one_line_of_a_text_is_printable_and_says_where_it_is_cut() -> None:
+    assert one_line("a\tb\n c\x00d", 20) == "a b c d"
+    assert one_line("x" * 20, 20) == "x" * 20
+    assert one_line("x" * 21, 20) == "x" * 19 + "…"
+    assert one_line("x " + " " * 90, 20) == "x…"
+    assert one_line("[Artifact: art_1_x]", 40) == "[quoted] [Artifact: art_1_x]"
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (("one",), "1 line, 3 chars: one"),
+        (("\n\none\ntwo\n",), "4 lines, 10 chars: one"),
+        (("a" * 1_200,), "1 line, 1,200 chars: " + "a" * 9 + "…"),
+        (("one", "two"), "2 lines, 7 chars: one"),
+    ],
+)
+def test_a_result_that_is_no_error_is_told_by_its_size_and_its_first_line(texts: tuple[str, ...], line: str) -> None:
+    (outcome,) = made(asks("c"), *(answers("c", text) for text in texts))
+    assert outcome_line(outcome, 10) == line
+    assert not outcome.is_open

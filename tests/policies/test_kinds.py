@@ -190,3 +190,16 @@ def test_an_editor_reads_where_it_views(arguments: str, kind: Kind) -> None:
 )
 def test_a_shell_that_only_shows_is_known_in_every_spelling(arguments: str, kind: Kind) -> None:
     assert kind_of("bash", arguments) == kind
+
+
+@pytest.mark.parametrize(("at", "kind"), [(390, "shell"), (398, "shell"), (400, "read"), (410, "read")])
+def test_four_hundred_characters_of_a_command_say_what_it_does(at: int, kind: Kind) -> None:
+    command = "cat README.md".ljust(at) + ";make"
+    assert kind_of("bash", command) == kind
+    assert kind_of("bash", json.dumps({"command": command})) == kind
+
+
+@pytest.mark.parametrize(("size", "target"), [(10_000, ("shot", "a")), (10_001, ("shot",))])
+def test_of_longer_arguments_nobody_reads_what_an_image_is_of(size: int, target: tuple[str, ...]) -> None:
+    arguments = '{"url": "a", "x": ""}'
+    assert target_of("shot", arguments.replace('""', f'"{"y" * (size - len(arguments))}"')) == target

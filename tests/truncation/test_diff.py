@@ -82,3 +82,9 @@ def test_of_hunks_that_are_asked_for_the_first_eight_are_shown_whole() -> None:
     without = render(diff(source, 3_400, StrategyOptions()), source)
     assert "swordfish" not in without
     assert plain[0] in without
+
+
+def test_a_header_that_is_the_last_line_ends_with_the_text() -> None:
+    bounds, headers = hunk_bounds("@@ -1 +1 @@\n")
+    assert (list(bounds), list(headers)) == ([0, 12], [0])
+    assert list(hunk_bounds("a\n@@ -1 +1 @@\nb")[0]) == [0, 2, 14, 15]

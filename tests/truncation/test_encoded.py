@@ -7,7 +7,7 @@ from base64 import b64encode, encodebytes
 import pytest
 
 import keepwhole
-from keepwhole.truncation.encoded import encoded_runs, is_encoded
+from keepwhole.truncation.encoded import encoded_runs, is_encoded, looks_encoded
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(7).randbytes(60_000)).decode()
 LOG = "".join(f"step {number} of the build went as expected\n" for number in range(600))
@@ -79,3 +79,41 @@ def test_what_can_be_read_is_not_taken_for_bytes(text: str) -> None:
 def test_a_run_is_found_wherever_it_begins(before: int) -> None:
     text = "b " * before + PNG[:400] + " and more" * 60
     assert encoded_runs(text) == [(2 * before, 2 * before + 400)]
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "figures", "is_bytes"),
+    [
+        (24, 90, 6, True),
+        (23, 91, 6, False),
+        (90, 24, 6, True),
+        (91, 23, 6, False),
+        (57, 58, 5, False),
+    ],
+)
+def test_bytes_have_letters_of_both_cases_and_figures(upper: int, lower: int, figures: int, is_bytes: bool) -> None:
+    """Of 120 characters a fifth are of each case, and a twentieth figures."""
+    assert looks_encoded("Q" * upper + "w" * lower + "7" * figures) is is_bytes
+
+
+@pytest.mark.parametrize(("letters", "is_bytes"), [(24, True), (23, False), (96, True), (97, False)])
+def test_hexadecimal_has_a_fifth_of_letters_and_a_fifth_of_figures(letters: int, is_bytes: bool) -> None:
+    assert looks_encoded("a" * letters + "7" * (120 - letters)) is is_bytes
+    assert not looks_encoded("g" * letters + "7" * (120 - letters))
+
+
+def test_a_stretch_of_four_hundred_characters_is_judged_by_its_ends_and_its_middle() -> None:
+    chance = random.Random(3)
+    coded = b64encode(chance.randbytes(900)).decode()
+    assert [is_encoded(coded, 10, 10 + size) for size in (399, 400)] == [False, True]
+    for at, is_bytes in (
+        (0, True),
+        (31, True),
+        (40, False),
+        (640, False),
+        (1_000, True),
+        (1_050, False),
+        (1_180, True),
+    ):
+        words = coded[:at] + " " + coded[at + 1 :]
+        assert is_encoded(words, 0, len(words)) is is_bytes, at

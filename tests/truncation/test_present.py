@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, TextSource, render
 from keepwhole.truncation.present import Artifact, needs_artifact, present, summarize
 from keepwhole.truncation.result import TruncationResult, estimated_tokens
@@ -215,3 +215,32 @@ def test_a_cut_that_does_not_cover_the_text_is_refused_and_both_ends_are_shown(f
     assert view.metadata.strategy_used == "head_tail"
     assert view.cut is not None
     assert view.cut.covers(len(text))
+
+
+def test_what_is_not_stored_is_counted_and_no_way_to_read_it_is_named() -> None:
+    text = numbered_lines(2_000)
+    view = shown(text, artifact(text).replace(is_stored=False))
+    assert ID not in view.content
+    assert "get_artifact" not in view.content
+    assert artifact(text).replace(is_stored=False).reference
+    assert "omitted" in view.content
+
+
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
+def test_of_a_very_large_text_only_strategies_that_read_parts_of_it_are_used(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = numbered_lines(2_000)
+    limits = TruncationConfiguration(overrides={"t": ToolOverride(strategy=name)}).for_tool("t")
+    monkeypatch.setattr("keepwhole.truncation.present._LARGEST", len(text))
+    assert present(TextSource(text), LONGEST, limits, STRATEGIES).metadata.strategy_used == name
+    monkeypatch.setattr("keepwhole.truncation.present._LARGEST", len(text) - 1)
+    used = present(TextSource(text), LONGEST, limits, STRATEGIES).metadata.strategy_used
+    assert used == (name if name in ("head", "tail", "head_tail", "lines") else "head_tail")
+
+
+def test_tokens_are_estimated_from_what_is_shown_and_from_what_there_was() -> None:
+    view = shown(numbered_lines(2_000))
+    assert view.metadata.original_tokens == estimated_tokens(view.metadata.original_size)
+    assert view.metadata.truncated_tokens == estimated_tokens(view.metadata.truncated_size)
+    assert view.metadata.original_tokens > view.metadata.truncated_tokens > 100

@@ -370,3 +370,19 @@ def test_a_table_with_an_unnamed_index_or_a_byte_order_mark_is_a_table(table: st
 )
 def test_lines_that_begin_with_a_separator_are_no_table_without_an_index(text: str) -> None:
     assert kind_of(text) != "csv"
+
+
+def test_a_table_has_three_records_and_a_header_that_none_repeats() -> None:
+    rows = "".join(f"{number},x{number},y\n" for number in range(40))
+    assert sniff(TextSource("id,name,kind\n" + rows)) == "csv"
+    assert sniff(TextSource("id,name,kind\nid,name,kind\n" + rows)) != "csv"
+    assert [sniff(TextSource("id,name,kind\n" + "".join(rows.splitlines(True)[:many]))) for many in (1, 2)] == [
+        "text",
+        "csv",
+    ]
+
+
+@pytest.mark.parametrize(("odd", "kind"), [(3, "csv"), (4, "text")])
+def test_nine_in_ten_records_of_a_table_have_as_many_fields_as_its_header(odd: int, kind: str) -> None:
+    rows = [f"{number},x{number},y\n" if number >= odd else f"{number},x\n" for number in range(31)]
+    assert sniff(TextSource("id,name,kind\n" + "".join(rows[::-1]))) == kind

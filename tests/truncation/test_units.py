@@ -2,7 +2,8 @@
 
 import pytest
 
-from keepwhole.truncation.units import ChosenUnits
+from keepwhole.truncation import units as units_module
+from keepwhole.truncation.units import ChosenUnits, longest_unit, split_long, unit_at
 
 BOUNDS = (0, 10, 20, 30, 40)
 
@@ -47,3 +48,35 @@ def test_a_round_is_taken_whole_or_not_at_all() -> None:
     some = chosen(30)
     some.add_rounds([(0, -1), (1, 3), (2, 2)])
     assert some.units == {0, 1, 3}
+
+
+def test_the_longest_unit_is_found_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units_module, "_TOGETHER", 3)
+    assert [longest_unit(bounds) for bounds in ([], [0], [0, 7])] == [0, 0, 7]
+    for at in range(12):
+        bounds = [number + 5 * (number > at) for number in range(13)]
+        assert longest_unit(bounds) == 6
+
+
+def test_the_unit_of_a_place_is_the_one_that_begins_there_or_before() -> None:
+    assert [unit_at(BOUNDS, at) for at in (0, 9, 10, 11, 39)] == [0, 0, 1, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "longest", "finer"),
+    [
+        ([0, 4, 10], 6, [0, 4, 10]),
+        ([0, 4, 10], 5, [0, 4, 9, 10]),
+        ([0, 4, 10], 4, [0, 4, 8, 10]),
+        ([0, 4, 10], 3, [0, 3, 4, 7, 10]),
+    ],
+)
+def test_units_that_are_too_long_are_split(bounds: list[int], longest: int, finer: list[int]) -> None:
+    assert list(split_long("abcdefghij", bounds, longest)) == finer
+
+
+def test_a_round_fits_with_the_marks_of_its_runs() -> None:
+    for budget, units in ((58, {0}), (59, {0, 2}), (81, {0, 2}), (82, {0, 2, 4})):
+        some = ChosenUnits((0, 10, 20, 30, 40, 50), budget, 13)
+        some.add_rounds([(0,), (2,), (4,)])
+        assert some.units == units

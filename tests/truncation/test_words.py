@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.truncation.words import spelled, stem, words
+from keepwhole.truncation.words import runs, spelled, stem, words
 
 
 @pytest.mark.parametrize("name", ["parse_config", "parseConfig", "parse-config", "ParseConfig"])
@@ -67,3 +67,38 @@ def test_the_spelling_is_the_one_that_stored_indexes_were_made_with() -> None:
         "1204", "500", "error", "größe", "http", "httperror", "id", "ord", "polic", "py", "retr", "retrypolicy.py",
         "v2", "书已", "已过", "证书", "过期",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [
+        ("parse", ("pars",)),
+        ("ABC", ("abc",)),
+        ("Abc", ("abc",)),
+        ("aBc", ("abc", "bc")),
+        ("ab12cd", ("ab12cd", "ab", "12", "cd")),
+        ("HTTPServer2", ("httpserver2", "http", "serv")),
+        ("123", ("123",)),
+        ("a_b", ("ab",)),
+        ("1,234", ("1234",)),
+        ("v1.2", ("1.2",)),
+        ("straße", ("straße",)),
+        ("Häuserblock", ("häuser",)),
+        ("__", ()),
+    ],
+)
+def test_a_run_is_the_words_that_are_in_it(run: str, found: tuple[str, ...]) -> None:
+    assert spelled(run) == found
+
+
+def test_a_word_of_more_than_sixty_four_characters_is_nobodys_word() -> None:
+    assert [len(spelled("z" * size)) for size in (64, 65)] == [1, 0]
+    name = "q" * 31 + "_" + "w" * 32
+    assert spelled(name) == ("q" * 31 + "w" * 32, stem("q" * 31), stem("w" * 32))
+    assert spelled(name + "w") == (stem("q" * 31), stem("w" * 33))
+    assert spelled(",".join(["123"] * 30)) == (("123" * 30)[:64],)
+
+
+def test_a_list_with_commas_is_its_parts_and_a_number_is_whole() -> None:
+    assert list(runs("a1,b2,c3, d4")) == ["a1", "b2", "c3", "d4"]
+    assert list(runs("1,234 x")) == ["1,234", "x"]
