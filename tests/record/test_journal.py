@@ -185,6 +185,7 @@ def test_a_result_is_found_by_either_of_its_ids_and_read_whole(store: Store) -> 
 
 
 def test_after_a_purge_everything_is_forgotten_and_read_anew(store: Store) -> None:
+    assert journal_of(store).seq == 0
     kept = draft(store, TEXT, call_id="c1")
     store.append("s", [kept, shown(kept, "a view")])
     journal = journal_of(store)

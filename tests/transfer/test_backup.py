@@ -146,6 +146,45 @@ def test_a_restore_erases_nothing(source: Store, target: Store) -> None:
     assert verify(target, "work").entries > 0
 
 
+@pytest.mark.parametrize("is_pipe", [False, True], ids=["file", "pipe"])
+def test_a_session_that_was_erased_and_begun_again_where_the_backup_was_made_is_refused(
+    source: Store, target: Store, is_pipe: bool
+) -> None:
+    restored(target, backed_up(source))
+    source.purge("work", NOON)
+    filled(source)
+    data, before = backed_up(source), verify(target, "work")
+    why = "`work`: it has entries that were erased where the backup was made"
+    with pytest.raises(UsageError, match=why):
+        restore(target, Pipe(data) if is_pipe else io.BytesIO(data))
+    assert verify(target, "work") == before
+
+
+def test_a_tombstone_that_is_here_already_stays_as_it_is(source: Store, target: Store) -> None:
+    data = backed_up(source)
+    restored(target, data)
+    opened(target, "gone")
+    target.purge("gone", NOON + 9)
+    before = tombs(target)
+    restored(target, data)
+    assert tombs(target) == before
+    assert ("gone", NOON + 9) in [(name, at) for name, _, _, at in before]
+
+
+def test_five_refused_sessions_are_named_and_the_others_counted(target: Store) -> None:
+    for count in (5, 7):
+        source = MemoryStore()
+        for number in range(count):
+            for store in (source, target):
+                name = opened(store, f"{count}-{number}")
+                store.append(name, [draft(store, f"{number} of {id(store)}")])
+        with pytest.raises(UsageError, match="is another") as refused:
+            restored(target, backed_up(source))
+        assert str(refused.value).count("entry 1 is another") == 5
+        assert ("and 2 more" in str(refused.value)) is (count == 7)
+        assert "more)" not in str(refused.value) or count == 7
+
+
 def test_a_session_that_began_again_since_does_not_meet_its_own_tombstone(source: Store, target: Store) -> None:
     data = backed_up(source)
     restored(target, data)

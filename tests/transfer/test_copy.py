@@ -160,6 +160,18 @@ def test_a_session_that_differs_is_named_and_nothing_of_it_is_changed(records: t
     assert verify(target, "work") == before
 
 
+def test_sessions_that_were_erased_after_other_entries_are_not_the_same(records: tuple[Store, Store]) -> None:
+    source, target = records
+    for store in records:
+        opened(store)
+        store.append("s", [draft(store, f"of {id(store)}"), draft(store)])
+        store.purge("s", NOON)
+    opened(source)
+    source.append("s", [draft(source)])
+    (found,) = compare(source, target, ["s"]).differences
+    assert found.why == "the copy has another entry 2"
+
+
 def test_a_copy_that_has_gone_on_by_itself_is_left_alone(records: tuple[Store, Store]) -> None:
     source, target = records
     filled(source)
