@@ -113,7 +113,6 @@ class _Calls:
             exchange.learn_bill(200, data, complete=True)
             data = self._send(model.name, exchange, params)[1]
         exchange.learn_bill(200, data, complete=True)
-        self._router.counts["rounds"] += exchange.count
         if "body" in parsed:
             parsed["body"] = _streaming_body(shown)
         elif shown != came:

@@ -54,7 +54,6 @@ class Transport(httpx2.BaseTransport):
             out = exchange.read_answer(data)
             exchange.learn_bill(response.status_code, data, complete=True)
             if out is not None:
-                self.router.counts["rounds"] += exchange.count
                 return _return_unchanged(response, raw) if out is data else _with_answer(response, out, exchange)
 
     def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
@@ -98,7 +97,6 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             out = await anyio.to_thread.run_sync(exchange.read_answer, data)
             await anyio.to_thread.run_sync(exchange.learn_bill, response.status_code, data, True)
             if out is not None:
-                self.router.counts["rounds"] += exchange.count
                 return _return_unchanged(response, raw) if out is data else _with_answer(response, out, exchange)
 
     async def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
@@ -183,7 +181,6 @@ class _Stream(httpx2.SyncByteStream):
             self._response.close()
             last = exchange.end_stream()
             if last is not None:
-                self._transport.router.counts["rounds"] += exchange.count
                 yield last
                 self._round.end(complete=True)
                 return
@@ -218,7 +215,6 @@ class _AsyncStream(httpx2.AsyncByteStream):
             await self._response.aclose()
             last = await anyio.to_thread.run_sync(exchange.end_stream)
             if last is not None:
-                self._transport.router.counts["rounds"] += exchange.count
                 yield last
                 await anyio.to_thread.run_sync(self._round.end, True)
                 return
