@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.request_figures import Cost, cost_of, profiles_with
+from keepwhole.apps.request_figures import Cost, RunningCosts, branches, cost_of, profiles_with
 from keepwhole.canonical.round_times import RoundTimes
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import RequestLog
@@ -101,3 +101,24 @@ def test_a_run_that_begins_in_the_middle_of_a_conversation_saves_what_it_saves_i
     assert cost is not None
     assert cost.paid == pytest.approx(sum(bill.cost for bill in on.till.bills[-4:]), rel=0.001)
     assert cost.whole == pytest.approx(sum(bill.cost for bill in off.till.bills[-4:]), rel=0.1)
+
+
+def test_answers_may_come_in_any_order_and_more_than_once() -> None:
+    _, on, cost = run(Weights(result=12_000), 12, 200_000, preset="lean")
+    steps, profile_of = RequestLog(on.session).all(), profiles_with({MODEL: {**PRICES, "window": 200_000}})
+    for order in (steps[::-1], [*steps[6:], *steps[:6]], [*steps, *steps], [step for step in steps for _ in range(2)]):
+        assert cost_of(order, profile_of) == cost
+    costs = RunningCosts(profile_of)
+    for step in steps:
+        costs.add(step._replace(response=None))
+    assert costs.total is None
+    for step in steps[::-1]:
+        costs.add(step)
+    assert costs.total == cost
+
+
+def test_steps_are_told_apart_by_their_branch() -> None:
+    _, on, _ = run(Weights(), 3, 200_000)
+    steps = RequestLog(on.session).all()
+    other = [step._replace(request=step.request.replace(branch="helper")) for step in steps[1:2]]
+    assert branches([*steps[:1], *other, *steps[2:]]) == [[*steps[:1], *steps[2:]], other]

@@ -121,12 +121,6 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
     return costs.total
 
 
-def billed_tokens(steps: Iterable[LoggedRequest]) -> dict[str, int]:
-    """The tokens that providers billed, in all."""
-    answers = [step.response for step in steps if step.response is not None]
-    return {key: sum(getattr(one, key) or 0 for one in answers) for key in ("input", "cached", "written", "output")}
-
-
 def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
     """The sum of the costs that are known; None where none is."""
     known = [cost for cost in costs if cost is not None]

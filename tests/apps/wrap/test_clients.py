@@ -397,3 +397,27 @@ def test_addresses_of_opencode_in_a_folder_are_those_that_the_home_folder_has_no
     assert find(command, str(home / "work")) == [(str(home / "work"), {"two": "https://two.example"})]
     assert find(command, str(home)) == []
     assert find(command._replace(environ={"HOME": str(home / "gone")}), str(home / "work")) == []
+
+
+def test_gemini_cli_asks_both_of_its_services_by_the_proxy(home: Path) -> None:
+    _, environ, upstreams = started(home, "gemini", GOOGLE_GEMINI_BASE_URL="https://g.example/")
+    assert upstreams == {"gemini": "https://g.example"}
+    assert environ["GOOGLE_GEMINI_BASE_URL"] == f"{BASE}/gemini"
+    assert environ["GOOGLE_VERTEX_BASE_URL"] == f"{BASE}/vertex"
+    assert started(home, "gemini")[2] == {}
+
+
+def test_own_settings_of_opencode_that_are_no_json_are_replaced(home: Path) -> None:
+    opencode = script(home, "opencode", json.dumps({"permission": "ask"}))
+    _, environ, _ = started(home, opencode, OPENCODE_CONFIG_CONTENT="{broken")
+    assert json.loads(environ["OPENCODE_CONFIG_CONTENT"]) == {
+        "provider": {},
+        "permission": {"*": "ask", "external_directory": {"*": "ask", f"{RESULTS}/**": "allow"}},
+    }
+
+
+def test_a_qwen_code_without_models_of_its_own_needs_no_file(home: Path) -> None:
+    put(home, ".qwen/settings.json", json.dumps({"modelProviders": {"openai": [{"id": "m0"}]}}))
+    _, environ, upstreams = started(home, "qwen", OPENAI_BASE_URL="https://one.example/v1")
+    assert "QWEN_CODE_SYSTEM_SETTINGS_PATH" not in environ
+    assert upstreams == {"openai": "https://one.example/v1"}
