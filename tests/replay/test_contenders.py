@@ -17,7 +17,7 @@ from keepwhole.replay.contenders import DEFAULT_CONTENDERS, contender_named, con
         ("auto-lean+arguments", {"policy": "auto", "preset": "lean", "auto": {"arguments": "old"}}, False, True),
         ("truncation", {"policy": "truncation"}, False, True),
         ("rolling", {"policy": "rolling"}, False, True),
-        ("everything", {"mode": False}, False, True),  # as YAML reads `off`
+        ("everything", {"mode": False}, False, False),  # as YAML reads `off`
         ("langchain", {"policy": "langchain"}, False, False),
     ],
 )
