@@ -227,3 +227,15 @@ def test_text_with_lone_surrogates_that_ends_in_bytes_is_counted_as_it_will_be_d
     data = ("\ud800" * 30_000).encode("utf-8", "surrogatepass") + b"\xff"
     facts = measure(data, "surrogates")
     assert facts.chars == len(utf8.decode(data, facts.encoding))
+
+
+def test_a_block_index_is_read_the_same_where_numbers_are_stored_the_other_way_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = measure(b"some line\n" * 20_000)
+    index = BlockIndex(facts)
+    words = [facts.blocks[at : at + 4][::-1] for at in range(0, len(facts.blocks), 4)]
+    monkeypatch.setattr(body, "byteorder", "big")
+    other = BlockIndex(facts.replace(blocks=b"".join(words)))  # an array reads them as such a machine would
+    assert (other.ends_before, other.chars_before) == (index.ends_before, index.chars_before)
+    assert index.chars_before == [0, 65_536, 131_072, 196_608, 200_000]

@@ -3,7 +3,7 @@
 import pytest
 
 from keepwhole.canonical import guard
-from keepwhole.canonical.guard import mark_in_chunks, truncation_mark
+from keepwhole.canonical.guard import is_blank, is_cleared, mark_in_chunks, truncation_mark
 from keepwhole.truncation import notice
 
 WRITTEN = (
@@ -128,3 +128,10 @@ def test_the_invariants_go_by_their_names() -> None:
         guard.TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY
         == "transport_truncation_must_not_mutate_canonical_history"
     )
+
+
+@pytest.mark.parametrize(("size", "is_mark"), [(299, True), (300, False)])
+def test_a_text_that_is_longer_than_any_mark_is_no_mark_of_what_is_gone(size: int, is_mark: bool) -> None:
+    mark = "[Old tool result content cleared]"
+    assert is_cleared(mark.ljust(size)) is is_mark
+    assert is_blank(" " * size) is is_mark

@@ -46,6 +46,13 @@ def test_a_gif_may_have_colors_extensions_and_several_frames() -> None:
     assert not is_whole(data, "image/gif")
 
 
+def test_a_gif_with_what_is_no_part_of_one_is_not_whole() -> None:
+    head, frame = b"GIF89a" + bytes(7), b"," + bytes(9) + b"\x02\x02ab\x00"
+    assert is_whole(head + frame + b";", "image/gif")
+    assert not is_whole(head + frame + b"?;", "image/gif")
+    assert not is_whole(head + b";", "image/gif"), "without any frame"
+
+
 def test_of_other_types_nothing_is_known() -> None:
     assert is_whole(b"", "audio/wav")
 
