@@ -67,3 +67,42 @@ def test_what_clients_write_in_the_place_of_a_result_is_known(text: str) -> None
 def test_a_folder_follows_its_variable_the_home_folder_or_the_project(folder: ClientFolder, path: str) -> None:
     assert folder.path("/home/me", {"TOY_SET": "/srv/toy", "TOY_HOME": ""}, "/project") == path
     assert Path(folder.path("/", {}, "/")).is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_untried"),
+    [
+        ("1.10.2", False),
+        ("1.10.3", True),
+        ("1.10.2.1", True),
+        ("1.11", True),
+        ("2", True),
+        ("1.9.99", False),
+        ("1.10", False),
+        ("1.999999999", True),
+        ("1.1000000000", False),
+        ("1.11-beta", False),
+        ("v2", False),
+        ("2.", False),
+        ("", False),
+    ],
+)
+def test_a_version_is_untried_where_its_numbers_are_above_those_of_all_that_were_tried(
+    version: str, is_untried: bool
+) -> None:
+    assert ClientFacts("toy", "Toy", versions=("1.9.0", "1.10.2")).is_untried(version) is is_untried
+    assert not ClientFacts("toy", "Toy").is_untried(version), "none was tried"
+
+
+@pytest.mark.parametrize(
+    ("folder", "home", "project", "path"),
+    [
+        (ClientFolder("~/.toy", below="logs"), "/home/me/", "", "/home/me/.toy/logs"),
+        (ClientFolder("~", below="logs"), "/", "", "/logs"),
+        (ClientFolder(".toy"), "/home/me", "", ".toy"),
+        (ClientFolder("", below="logs"), "/home/me", "/project/", "/project/logs"),
+        (ClientFolder(""), "/home/me", "", ""),
+    ],
+)
+def test_the_parts_of_a_path_are_joined_by_one_slash(folder: ClientFolder, home: str, project: str, path: str) -> None:
+    assert folder.path(home, {}, project) == path
