@@ -11,6 +11,7 @@ from keepwhole import config
 from keepwhole.apps.proxy.destination import Tenants
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.proxy.telemetry import attributes, span_reporter, summary_line
+from keepwhole.exchange.exchange import AnsweredRecall
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
 from tests.apps.proxy.proxy_server import PATHS, Talk, ask, offered, proxy, until, written
@@ -229,3 +230,65 @@ def test_one_session_in_ten_is_held_out_and_always_the_same(tmp_path: Path) -> N
     assert 140 < len(held) < 260
     assert held == [name for name in map(str, range(2_000)) if Tenants(str(tmp_path), "one", 0.1).is_held_out(name)]
     assert not any(Tenants(str(tmp_path), "one").is_held_out(name) for name in held)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error"), [("refused", "529"), ("incomplete", "incomplete"), ("no answer", "no answer")]
+)
+def test_a_request_without_a_whole_answer_says_why_and_nothing_of_the_answer(outcome: Any, error: str) -> None:
+    told: list[ProxiedRequest] = []
+    _asked(told)
+    told[0].outcome, told[0].status, told[0].last_answer = outcome, 529, None
+    facts = attributes(told[0])
+    assert facts["error.type"] == error
+    assert facts["keepwhole.outcome"] == outcome
+    assert not [name for name in facts if name.startswith("gen_ai.response")]
+
+
+def test_each_recall_is_a_span_below_that_of_its_request_and_an_error_is_marked() -> None:
+    trace: Any = pytest.importorskip("opentelemetry.trace", reason="opentelemetry-api is not installed")
+    begun: list[tuple[str, dict[str, Any]]] = []
+    statuses: list[Any] = []
+    ended: list[Any] = []
+
+    class Span(trace.NonRecordingSpan):
+        def set_status(self, status: Any, description: Any = None) -> None:
+            statuses.append(status)
+
+        def end(self, end_time: Any = None) -> None:
+            ended.append(end_time)
+
+    class Tracer(trace.NoOpTracer):
+        def start_span(self, name: str, context: Any = None, attributes: Any = None, **_: Any) -> Any:
+            begun.append((name, dict(attributes)))
+            return Span(trace.INVALID_SPAN_CONTEXT)
+
+    class Provider(trace.TracerProvider):
+        def get_tracer(self, *_: Any, **__: Any) -> Any:
+            return Tracer()
+
+    told: list[ProxiedRequest] = []
+    _asked(told)
+    exchange, report = told[0].exchange, span_reporter(Provider())
+    assert exchange is not None
+    assert report is not None
+    exchange.recalls = [AnsweredRecall("get_artifact", "call_1", 1, 2), AnsweredRecall("search_artifacts", "", 3, 4)]
+    report(told[0])
+    assert statuses == []
+    assert [name for name, _ in begun] == [
+        "chat claude-sonnet-5",
+        "execute_tool get_artifact",
+        "execute_tool search_artifacts",
+    ]
+    assert begun[1][1] == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "get_artifact",
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": "call_1",
+    }
+    assert "gen_ai.tool.call.id" not in begun[2][1]
+    assert ended[:2] == [2, 4]
+    assert len(ended) == 3
+    told[0].outcome = "incomplete"
+    report(told[0])
+    assert statuses == [trace.StatusCode.ERROR]
