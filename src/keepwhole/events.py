@@ -31,9 +31,13 @@ def log_unstored(session: str, tool: str, kind: str) -> None:
     _warning("not stored, shown in full: session=%s tool=%s reason=%s", session, _safe(tool), kind)
 
 
+UNRECORDED = "not recorded"
+"""The subject of the warning that a request or a response could not be stored."""
+
+
 def log_unrecorded(session: str, what: str, kind: str) -> None:
     """Log that a request or a response could not be recorded; it was sent all the same."""
-    _warning("not on record: session=%s %s reason=%s", session, what, kind)
+    _warning(f"{UNRECORDED}: session=%s %s reason=%s", session, what, kind)
 
 
 def log_truncation_mark(session: str, trace_id: str, tool: str) -> None:
@@ -58,7 +62,7 @@ def log_untried_version(client: str, version: str, newest: str) -> None:
 def log_aging_stopped(session: str, requests: int, predicted: int, billed: int) -> None:
     """Log that aging stops because forecasts of the cache failed."""
     _warning(
-        "ageing stopped, forecasts failed: session=%s requests=%d predicted=%d billed=%d",
+        "aging stopped, forecasts failed: session=%s requests=%d predicted=%d billed=%d",
         *(session, requests, predicted, billed),
     )
 
@@ -70,7 +74,7 @@ def log_aging_resumed(session: str, requests: int) -> None:
 
 def log_budget_spent(paid: int, unmanaged: int) -> None:
     """Log that a conversation costs more than it may, so that nothing ages for cost any more."""
-    _warning("ageing stopped, nothing more can be afforded: paid=%d with_mode_off=%d", paid, unmanaged)
+    _warning("aging stopped, nothing more can be afforded: paid=%d with_mode_off=%d", paid, unmanaged)
 
 
 def log_forked(session: str, origin: str, results: int) -> None:

@@ -1,15 +1,16 @@
 """What a receipt says about given figures, and what it leaves out."""
 
 import json
+import logging
 from collections import Counter
 from itertools import count
 
 import pytest
 
-from keepwhole import MemoryStore
+from keepwhole import MemoryStore, events
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.request_figures import cost_of, first_full, profiles_with, sizes
-from keepwhole.apps.wrap.receipt import Meter, Tally, receipt
+from keepwhole.apps.wrap.receipt import Meter, Tally, WarningCounter, receipt
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.clients.claude_code import CLAUDE_CODE
 from keepwhole.config import Settings
@@ -154,6 +155,19 @@ def test_problems_are_on_the_receipt() -> None:
     lines = told(step(10, 10), trouble=Counter({"request failed, 502": 3}))
     assert "  trouble   request failed, 502 (3 times)" in lines
     assert any("nothing was changed" in line for line in lines)
+
+
+def test_a_request_that_was_not_recorded_is_counted_once() -> None:
+    """The first line of a receipt counts it, so its warning is not counted as trouble too."""
+    counter, log = WarningCounter(), logging.getLogger("keepwhole")
+    log.addHandler(counter)
+    try:
+        events.log_unrecorded("s", "request", "NotStored")
+        events.log_untried_version("claude-code", "99.0", "2.1")
+        events.log_unstored("s", "bash", "NotStored")
+    finally:
+        log.removeHandler(counter)
+    assert counter.counts == {"not stored, shown in full": 1}
 
 
 def test_a_client_that_is_newer_than_those_that_were_tried_is_on_the_receipt() -> None:

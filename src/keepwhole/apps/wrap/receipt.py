@@ -20,14 +20,12 @@ from keepwhole.canonical.entry import HIDDEN_ROUND, Result
 from keepwhole.clients.table import facts_of
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.events import UNTRIED
+from keepwhole.events import UNRECORDED, UNTRIED
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
 from keepwhole.wire.rate_limits import parse_limits
 
-_UNRECORDED = "not recorded"
-"""The subject of the warning that a request could not be stored."""
 _WIDTH = 9
 
 
@@ -41,7 +39,7 @@ class WarningCounter(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Count a warning; requests that are not recorded and versions of clients are counted by `Meter`."""
         subject = str(record.msg).partition(":")[0]
-        if subject not in (_UNRECORDED, UNTRIED):
+        if subject not in (UNRECORDED, UNTRIED):
             self.counts[subject] += 1
 
 
@@ -195,9 +193,9 @@ def _why_row(tally: Tally) -> Iterator[tuple[str, str]]:
     if tally.mode == "off":
         return
     if tally.unstored:
-        yield "why", f"{_count(tally.unstored, 'request')} could not be stored; `keepwhole doctor` looks for the reason"
+        yield "why", f"{_count(tally.unstored, 'request')} could not be stored; `keepwhole doctor` looks for the cause"
     elif tally.unnamed:
-        yield "why", "the agent names no session, so a first request belongs to none; `--session ID` records it too"
+        yield "why", "the agent names no session, so its first request belongs to none; `--session ID` records it too"
     elif tally.unrecorded and not any(tally.steps.values()):
         yield (
             "why",
@@ -277,8 +275,8 @@ def _client_row(tally: Tally) -> Iterator[tuple[str, str]]:
     if tally.untried is not None:
         name, version = tally.untried
         client = facts_of(name)
-        words = f"{client.title} {version} is newer than {client.versions[-1]}, the newest that was tried"
-        yield "client", f"{words}; it may write what Keepwhole does not know"
+        words = f"{client.title} {version} is newer than {client.versions[-1]}, the newest version that was tested"
+        yield "client", f"{words}; it may write what Keepwhole does not recognize"
 
 
 def _session_row(tally: Tally) -> Iterator[tuple[str, str]]:
