@@ -350,7 +350,7 @@ def test_a_wrong_variable_is_refused(tmp_path: Path, variable: str, value: str) 
         (
             "just text",
             {},
-            "`{file}`: The file needs a line `KEY: VALUE` for each setting. See `keepwhole config show`.",
+            "`{file}`: The file needs a line `KEY: VALUE` for each setting, such as `mode: shadow`.",
         ),
     ],
 )

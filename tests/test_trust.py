@@ -121,6 +121,28 @@ def test_an_approval_belongs_to_its_path(repository: Path) -> None:
     assert config.load().mode == "on"
 
 
+def test_what_belongs_to_another_user_is_not_said_to_need_approval(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An approval would change nothing; what is advised does."""
+    file, record = write(repository, {"mode": "off"}), repository / ".keepwhole"
+    record.mkdir()
+
+    def is_foreign(path: str) -> bool:
+        return path in (str(file), str(record))
+
+    monkeypatch.setattr(config, "is_of_another_user", is_foreign)
+    trust.approve(str(file), config.settings_to_approve(str(file)))
+    trust.approve(str(record), config.RECORD)
+    with caplog.at_level(logging.WARNING):
+        settings = config.load()
+    assert (settings.mode, settings.home) == ("on", str(Path(os.environ["HOME"]) / ".keepwhole"))
+    assert caplog.text.count("because it belongs to another user") == 2
+    assert "keepwhole trust" not in caplog.text
+    monkeypatch.setenv("KEEPWHOLE_HOME", str(repository / "own"))
+    assert config.load(str(file)).mode == "off"
+
+
 def test_the_users_own_files_count(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Path(os.environ["HOME"])
     (home / ".keepwhole").mkdir()
@@ -218,7 +240,7 @@ def test_a_repository_does_not_get_the_key(cli: Cli) -> None:
     assert f"go to http://127.0.0.1:{port}" in told
     assert b"Nothing here needs" in cli("trust").stdout
     assert str(cli.folder).encode() in cli("trust", "--list").stdout
-    assert b"Not approved any more" in cli("trust", "--revoke").stdout
+    assert b"No longer approved" in cli("trust", "--revoke").stdout
     assert cli("trust", "--list").stdout == b"Nothing is approved.\n"
 
 

@@ -64,6 +64,7 @@ FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
 RECORD = "record"
 """What is approved of a folder: that it holds the record."""
+_APPROVE = "Look at it, then approve it with `keepwhole trust`."
 _TUNING = frozenset(
     (
         *("auto", "images", "models", "policy", "preset", "recall_from", "recall_reader"),
@@ -107,7 +108,7 @@ class Settings(Value):
     """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, a policy of another system, or one
     that an installed package offers."""
     mode: Literal["off", "shadow", "on"] = "on"
-    """`off` changes nothing, `shadow` changes nothing and says what would change, `on` does it."""
+    """`off` changes nothing, `shadow` changes nothing and reports what would change, `on` does it."""
     recall: Literal["tools", "path", "off"] = "tools"
     """How what is left out is read back: Keepwhole's `tools`, a file's `path` for agents that read files, or `off`."""
     recall_reader: Literal["Read", "read", "read_file", "sed"] = "Read"
@@ -253,9 +254,13 @@ def find_home(environ: Mapping[str, str], folder: str) -> str:
     found = project_home(folder)
     if found is None:
         return own
-    if is_approved(found, RECORD, environ) and not is_of_another_user(found):
+    unused = f"`{ascii(found)[1:-1]}` is not used as the record"
+    if is_of_another_user(found):
+        _warn_once(f"{unused}, because it belongs to another user. Set `KEEPWHOLE_HOME` to a folder of your own.")
+    elif is_approved(found, RECORD, environ):
         return found
-    warn_once(f"`{ascii(found)[1:-1]}` is not used as the record, because a folder must not decide where results go.")
+    else:
+        _warn_once(f"{unused}, because you have not approved it. {_APPROVE}")
     return own
 
 
@@ -300,13 +305,9 @@ def _is_in_home(path: str) -> bool:
     return os.path.realpath(os.path.dirname(path)) in (home, os.path.join(home, FOLDER))
 
 
-def warn_once(message: str) -> None:
-    """Log what a folder may not decide, once in a process."""
-    _warn_once(f"{message} Look at it, then approve it with `keepwhole trust`.")
-
-
 @cache
 def _warn_once(message: str) -> None:
+    """Log something about the folder or the environment once in a process."""
     import logging  # most commands have nothing to warn of
 
     logging.getLogger("keepwhole").warning("%s", message)
@@ -377,13 +378,14 @@ class _Given:
     def _set_from_file(self, file: str, environ: Mapping[str, str], is_own: bool) -> None:
         """Take what a file gives; of one that came with a folder, what the user approved and what is only tuning."""
         if not is_own and is_of_another_user(file):
-            warn_once(f"`{ascii(file)[1:-1]}` is not read, because it belongs to another user.")
+            unread = f"`{ascii(file)[1:-1]}` is not read, because it belongs to another user"
+            _warn_once(f"{unread}. To use it, name it with `--config` or `KEEPWHOLE_CONFIG`.")
             return
         values = dict(_read_file(file))
         wanted = {} if is_own else {key: value for key, value in values.items() if not _may_tune(key, value)}
         if wanted and not is_approved(file, wanted, environ):
             keys = ", ".join(f"`{key}`" for key in wanted)
-            warn_once(f"`{ascii(file)[1:-1]}` sets {keys}: ignored, because a folder must not decide this.")
+            _warn_once(f"`{ascii(file)[1:-1]}` sets {keys}: ignored, because you have not approved this. {_APPROVE}")
             values = {key: value for key, value in values.items() if key not in wanted}
         for key, value in values.items():
             self.set(key, value, file)
@@ -432,7 +434,7 @@ def _read_file(path: str) -> Iterator[tuple[str, object]]:
     tree = read_tree(path)
     try:
         if tree is not None and not isinstance(tree, dict):
-            raise ConfigError("The file needs a line `KEY: VALUE` for each setting. See `keepwhole config show`.")
+            raise ConfigError("The file needs a line `KEY: VALUE` for each setting, such as `mode: shadow`.")
         yield from _flattened(cast(object, tree), _tree_of_keys(), "")
     except ConfigError as error:
         raise ConfigError(f"`{path}`: {error}") from error
@@ -475,7 +477,7 @@ def _elsewhere(name: str) -> str | None:
 
 def _mapping(key: str, raw: object) -> dict[str, Any]:
     if not isinstance(raw, dict):
-        raise ConfigError(f"`{key}` needs keys with values below it, not one value. See `keepwhole config show`.")
+        raise ConfigError(f"`{key}` needs lines `KEY: VALUE` indented below it, not one value.")
     return {str(name): value for name, value in cast("dict[Any, Any]", raw).items()}
 
 
