@@ -88,13 +88,13 @@ def test_a_value_that_a_setting_accepts_is_kept(hint: Any, value: object, kept: 
         (float, None, "`key` is None; give a number."),
         (SIDE, "up", "`key` is 'up'; give one of left, right, on, off."),
         (Literal["a"], True, "`key` is True; give one of a."),
-        (str, 7, "`key` is 7; give a text."),
-        (tuple[str, ...], "a", "`key` is 'a'; give a list of texts."),
-        (tuple[str, ...], ["a", 1], "`key` is ['a', 1]; give a list of texts."),
+        (str, 7, "`key` is 7; give a string."),
+        (tuple[str, ...], "a", "`key` is 'a'; give a list of strings."),
+        (tuple[str, ...], ["a", 1], "`key` is ['a', 1]; give a list of strings."),
         (Mapping[str, int], [], "`key` is []; give keys and values."),
         (Mapping[str, Count], {"a": 1, "b": 0}, "`key.b` is 0; give a whole number of at least 1."),
-        (str, [1] * 100, f"`key` is {str([1] * 100)[:120]}…; give a text."),
-        (str, [1] * 40, f"`key` is {[1] * 40}; give a text."),
+        (str, [1] * 100, f"`key` is {str([1] * 100)[:120]}…; give a string."),
+        (str, [1] * 40, f"`key` is {[1] * 40}; give a string."),
     ],
 )
 def test_any_other_value_is_refused_with_what_to_give(hint: Any, value: object, words: str) -> None:
@@ -127,8 +127,8 @@ def test_keys_of_a_mapping_that_are_not_known_are_refused() -> None:
         (Annotated[int, "a note", Range(7)], "a whole number of at least 7"),
         (Annotated[float, Range(0, inf, above=True)], "a number above 0"),
         (Mapping[str, int], "keys and values"),
-        (tuple[str, ...], "a list of texts"),
-        (str, "a text"),
+        (tuple[str, ...], "a list of strings"),
+        (str, "a string"),
     ],
 )
 def test_what_a_setting_accepts_is_told_in_words(hint: Any, words: str) -> None:

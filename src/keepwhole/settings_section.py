@@ -123,8 +123,8 @@ def wanted(hint: Any) -> str:
     if kind in (int, float):
         return ("a whole number" if kind is int else "a number") + limits.words
     if get_origin(kind) is tuple:
-        return "a list of texts"
-    return "a text" if kind is str else "keys and values"
+        return "a list of strings"
+    return "a string" if kind is str else "keys and values"
 
 
 def parse_text(text: str, hint: Any) -> Any:

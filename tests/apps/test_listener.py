@@ -52,7 +52,7 @@ def test_a_token_of_the_environment_has_sixteen_characters_at_least(
 
 
 def test_a_name_that_is_no_machines_is_refused_with_the_words_of_the_resolver() -> None:
-    words = r"cannot listen at nowhere\.example:8787 \(no such name\)"
+    words = r"cannot listen on nowhere\.example:8787 \(no such name\)"
     with (
         pytest.raises(UsageError, match=words),
         usage_error_if_taken(parse_address("nowhere.example:8787", public=True)),

@@ -474,7 +474,7 @@ def test_a_request_whose_result_is_shown_otherwise_than_it_was_is_found() -> Non
     result = store.find("s", texts_in(stored_bytes(store, row))[0].trace_id)
     assert result is not None
     del store._index["s"]["id", result.trace_id]
-    with pytest.raises(Damaged, match="not on record"):
+    with pytest.raises(Damaged, match="not in the record"):
         RequestLog(talker).body(trace_id or "")
     assert [finding.seq for finding in verify(store, "s").findings] == [row.seq]
 

@@ -61,7 +61,7 @@ def test_a_lost_line_does_not_cut_the_run_in_two(tmp_path: Path) -> None:
     broken = '{"type":"assistant","uuid":"u4","mess'
     runs, unread = read(written(tmp_path / "S.jsonl", [*lines[:4], broken, *lines[5:]]))
     assert [row[1] for row in shape(runs[0])] == ["mark-prompt", "mark-said", "", "", "mark-answer"]
-    assert [(one.why, one.count, one.first_line) for one in unread] == [("no JSON", 1, 5)]
+    assert [(one.why, one.count, one.first_line) for one in unread] == [("not JSON", 1, 5)]
 
 
 def test_sub_agents_among_the_lines_are_runs_of_their_own(tmp_path: Path) -> None:

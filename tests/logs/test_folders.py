@@ -53,6 +53,6 @@ def test_a_folder_is_not_searched_for_one_of_three_reasons(tmp_path: Path, monke
     link = tmp_path / "link"
     link.symlink_to(tmp_path)
     assert why_not_searched(link) == "a link to a folder elsewhere is not followed: name that folder"
-    assert why_not_searched(tmp_path) == "it is a directory; those more than 100 levels deep are not searched"
+    assert why_not_searched(tmp_path) == "folders more than 100 levels deep are not searched"
     monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (tmp_path, os.R_OK | os.X_OK))
     assert why_not_searched(tmp_path) == "the folder cannot be read (Permission denied)"

@@ -51,4 +51,4 @@ def test_an_error_is_one_and_a_large_output_is_found_beside_the_log(tmp_path: Pa
 def test_lines_of_another_kind_are_counted(tmp_path: Path) -> None:
     runs, unread = read(written(tmp_path / "s.jsonl", [*gemini_cli(), '{"half', {"what": "ever"}, "[]"]))
     assert len(runs) == 1
-    assert {one.why: one.count for one in unread} == {"no JSON": 1, "not a line of Gemini CLI": 2}
+    assert {one.why: one.count for one in unread} == {"not JSON": 1, "not a line of Gemini CLI": 2}

@@ -77,7 +77,7 @@ def test_a_bomb_is_named_and_unpacked_only_in_part(tmp_path: Path, bomb: object,
     done = cli(command, "logs", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert "more than 100 times its size" in json.dumps(report)
+    assert "more than 100 times larger decompressed" in json.dumps(report)
     assert "bomb.jsonl.gz" in json.dumps(report)
     assert _peak(cli, "-m", "keepwhole", command, "logs", "--json") < LITTLE
 
@@ -96,7 +96,7 @@ def test_nothing_is_read_of_a_bomb_though_its_first_lines_are_a_log(
     (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(line(1) + line(2) * (4 * MB // len(line(2))), 9))
     found, (unread,) = read(tmp_path / "bomb.jsonl.gz")
     assert found == []
-    assert unread.why == "the packed file unpacks to more than 100 times its size"
+    assert unread.why == "the file is more than 100 times larger decompressed"
 
 
 def test_a_log_that_packs_well_is_read_whole(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_very_deep_folders_end_the_search_with_a_reason(tmp_path: Path) -> None:
         here = below
     os.close(here)
     assert runs(logs) == [record(1)["id"]]
-    assert reasons(logs) == [f"it is a directory; those more than {folders.DEEPEST} levels deep are not searched"]
+    assert reasons(logs) == [f"folders more than {folders.DEEPEST} levels deep are not searched"]
     (place,) = find_log_locations(tmp_path, {}, tmp_path / "nothing")
     assert logs / "good.jsonl" in place.files
     subprocess.run(["rm", "-rf", str(logs)], check=True)

@@ -36,7 +36,7 @@ def told(read: LogLines) -> list[tuple[str, int, int | None]]:
 def test_blank_lines_are_passed_over_and_broken_ones_counted_with_the_first_of_each_kind(tmp_path: Path) -> None:
     read = log(tmp_path, b'{"a": 1}\n\n[]\n  \n{\n[1]\n{"a": 2}\n\xff\n')
     assert [value["a"] for value in read.decode_all(DECODER, "an object")] == [1, 2]
-    assert told(read) == [("not an object", 2, 3), ("no JSON", 2, 5)]
+    assert told(read) == [("not an object", 2, 3), ("not JSON", 2, 5)]
 
 
 def test_parts_of_a_piece_are_counted_each(tmp_path: Path) -> None:
@@ -67,15 +67,15 @@ def test_a_file_that_is_gone_is_told_with_the_line_where_it_ended(tmp_path: Path
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"{}\n{}\n", mtime=0)[:-4])
     cut = LogLines(tmp_path / "cut.gz")
     assert list(cut) == [b"{}\n", b"{}\n"]
-    assert told(cut) == [("the packed file is cut off", 1, 3)]
+    assert told(cut) == [("the compressed file is cut off", 1, 3)]
 
 
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (EOFError(), "the packed file is cut off"),
-        (gzip.BadGzipFile(), "the packed file is damaged"),
-        (zlib.error(), "the packed file is damaged"),
+        (EOFError(), "the compressed file is cut off"),
+        (gzip.BadGzipFile(), "the compressed file is damaged"),
+        (zlib.error(), "the compressed file is damaged"),
         (OSError(errno.EACCES, "Permission denied"), "the file cannot be read (Permission denied)"),
         (OSError("odd"), "the file cannot be read (odd)"),
         (UnpackedTooMuch("too much"), "too much"),

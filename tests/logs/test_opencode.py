@@ -88,7 +88,7 @@ def test_broken_rows_are_counted_and_the_others_are_given(tmp_path: Path) -> Non
     messages = [*opencode_session(), ({"role": "assistant"}, ["{oh", "[]", text("still here")])]
     runs, unread = read(opencode_database(tmp_path / "o.db", {"s": messages}))
     assert shape(runs[0])[-1][1] == "still here"
-    assert {one.why: one.count for one in unread} == {"no JSON": 1, "not a part of opencode": 1}
+    assert {one.why: one.count for one in unread} == {"not JSON": 1, "not a part of opencode": 1}
 
 
 def test_another_database_and_a_damaged_one_are_named(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_format_is_known_by_what_is_in_it_packed_or_not_whatever_its_name(sour
 def test_broken_lines_before_the_first_good_one_do_not_hide_the_format(source: str, tmp_path: Path) -> None:
     runs, unread = read(written(tmp_path / "log", ['{"type":', "\x00\x00", *LOGS[source], '{"cut']))
     assert [told(run) for run in runs] == [USUAL]
-    assert [(one.why, one.count, one.first_line) for one in unread] == [("no JSON", 3, 1)]
+    assert [(one.why, one.count, one.first_line) for one in unread] == [("not JSON", 3, 1)]
 
 
 @every_log
@@ -63,7 +63,7 @@ def test_a_packed_file_that_is_cut_off_gives_what_came_before(source: str, tmp_p
     (tmp_path / "log.gz").write_bytes(packed[: len(packed) // 2])
     runs, unread = read(tmp_path / "log.gz")
     assert [told(run) for run in runs] == [USUAL]
-    assert "the packed file is cut off" in {one.why for one in unread}
+    assert "the compressed file is cut off" in {one.why for one in unread}
 
 
 def test_what_editors_and_other_systems_add_to_lines_is_no_trouble(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_damaged_packed_file_is_named(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(b"x" * 10_000))
     packed[12:20] = b"\xff" * 8
     (tmp_path / "log.gz").write_bytes(packed)
-    assert read(tmp_path / "log.gz") == ([], [UnreadPart(tmp_path / "log.gz", "the packed file is damaged")])
+    assert read(tmp_path / "log.gz") == ([], [UnreadPart(tmp_path / "log.gz", "the compressed file is damaged")])
 
 
 @pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[1, 2]", '{"a": 1', "5\n", '[{"a": 1}]\n', "\x00" * 40])
@@ -91,7 +91,7 @@ def test_files_that_are_not_there_or_packed_otherwise_are_named_and_empty_ones_a
     assert "No such file" in read(tmp_path / "gone.jsonl")[1][0].why
     assert "zstd -d" in read(tmp_path / "r.jsonl.zst")[1][0].why
     assert read(tmp_path / "empty.jsonl") == ([], [])
-    assert "directory" in read(tmp_path)[1][0].why
+    assert "folders" in read(tmp_path)[1][0].why
 
 
 def test_a_file_of_many_runs_is_read_one_by_one(tmp_path: Path) -> None:

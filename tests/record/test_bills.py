@@ -90,7 +90,7 @@ def test_when_forecasts_fail_nothing_ages_and_it_says_so_once(caplog: pytest.Log
     assert until < 10
     assert sum(decided) == 0
     assert "nothing ages by itself" in talk.billing.reason
-    said = [record.getMessage() for record in caplog.records if "ageing" in record.getMessage()]
+    said = [record.getMessage() for record in caplog.records if "aging stopped" in record.getMessage()]
     assert len(said) == 1
     assert "predicted=" in said[0]
 

@@ -202,7 +202,7 @@ def test_without_settings_that_save_anything_that_is_said() -> None:
 
 def test_what_was_not_read_is_listed_with_its_reason() -> None:
     read: dict[str, Any] = {"files": 3, "bytes": 2_048, "runs": 1}
-    assert plain(appendix.unread({"read": read})) == "3 files (2.0 KB) held 1 run.Nothing was passed over."
+    assert plain(appendix.unread({"read": read})) == "3 files (2.0 KB) held 1 run.Nothing was left out."
     read["unread"] = [
         {"path": "/a", "why": "empty"},
         {"path": "/b", "why": "broken", "count": 1},

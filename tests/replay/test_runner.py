@@ -29,7 +29,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_replayed(
     (tmp_path / "a.jsonl").write_text("{oh\n" + json.dumps(record(1)) + "\n{no\n")
     main([str(tmp_path), "--policy", "oracle_until_last_use", "--least", "0", "--jobs", "1"])
     printed = capsys.readouterr()
-    assert f"{tmp_path / 'a.jsonl'}: 2 × no JSON (line 1)" in printed.err
+    assert f"{tmp_path / 'a.jsonl'}: 2 × not JSON (line 1)" in printed.err
     assert printed.out.startswith("1 runs, 2 steps,")
 
 

@@ -67,7 +67,7 @@ def test_a_change_behind_our_back_is_found_and_named(tmp_path: Path, change: str
 
 def test_a_result_that_was_taken_out_leaves_its_decision_without_a_subject(tmp_path: Path) -> None:
     found = damaged(tmp_path, "DELETE FROM entries WHERE seq = 2")
-    assert any(finding.seq == 3 and "not on record" in finding.what for finding in found.findings)
+    assert any(finding.seq == 3 and "not in the record" in finding.what for finding in found.findings)
 
 
 def test_two_entries_that_changed_places_are_found(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_decision_about_a_result_of_another_session_is_found() -> None:
     store.append("theirs", [subject])
     store.append("mine", [decision(subject.header.trace_id)])
     assert [finding.what for finding in verify(store, "mine").findings] == [
-        "it decides about a result that is not on record"
+        "it decides about a result that is not in the record"
     ]
 
 

@@ -5,6 +5,7 @@ Must not know: how they are printed.
 """
 
 import os
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -126,13 +127,11 @@ def _folder(record: LocalRecord) -> Iterator[Diagnosis]:
     record_folder.prepare_folder(folder)
     record_folder.refuse_network(folder)
     yield Diagnosis("ok", f"the record is {folder}, private, on {record_folder.file_system(folder) or 'a local disk'}")
-    loose = [
-        name
-        for name in ("record.db", "record.db-wal", "record.lock")
-        if os.path.exists(os.path.join(folder, name)) and os.stat(os.path.join(folder, name)).st_mode & 0o077
-    ]
+    paths = [os.path.join(folder, name) for name in ("record.db", "record.db-wal", "record.lock")]
+    loose = [path for path in paths if os.path.exists(path) and os.stat(path).st_mode & 0o077]
     if loose:
-        yield Diagnosis("bad", f"others can read {', '.join(loose)}; run `chmod 600` on them")
+        names = ", ".join(map(os.path.basename, loose))
+        yield Diagnosis("bad", f"others can read {names}; run `chmod 600 {shlex.join(loose)}`")
 
 
 def _earlier_name(record: LocalRecord) -> Iterator[Diagnosis]:
@@ -193,8 +192,9 @@ def _hooks(record: LocalRecord) -> Iterator[Diagnosis]:
 
     count = len(all_unfinished(os.environ, os.getcwd()))
     if count:
-        what = f"{count} unfinished copies of clients' settings, left by a killed `keepwhole hook`"
-        yield Diagnosis("note", f"{what}; the next `keepwhole hook install` removes them")
+        what = f"{count} unfinished {'copy' if count == 1 else 'copies'} of client settings"
+        cause = "left by a killed `keepwhole hook`; the next `keepwhole hook install` removes what is left"
+        yield Diagnosis("note", f"{what}, {cause}")
 
 
 def _external_blobs(address: str, store: Store) -> Iterator[Diagnosis]:

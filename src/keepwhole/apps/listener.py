@@ -101,7 +101,7 @@ class Gate:
             return target
         return Refusal(
             401,
-            "The proxy's token is missing or wrong. It belongs into the base URL, as `keepwhole proxy` prints it, or "
+            "The proxy's token is missing or wrong. It belongs in the base URL, as `keepwhole proxy` prints it, or "
             f"into the header `{TOKEN_HEADER}`.",
         )
 
@@ -130,11 +130,11 @@ def usage_error_if_taken(address: Address, option: str = "--port") -> Generator[
         of_name = isinstance(error, socket.gaierror)  # its numbers are not those of `errno`
         why = os.strerror(error.errno) if error.errno is not None and not of_name else error.strerror or str(error)
         if error.errno == errno.EADDRINUSE:
-            what = f"Port {address.port} is in use. Choose another with `{option}`, or 0 for any that is free."
+            what = f"Port {address.port} is in use. Choose another with `{option}`, or 0 for any free one."
         elif error.errno in (errno.EACCES, errno.EPERM):
             what = f"Port {address.port} needs more rights than you have. Choose one above 1023 with `{option}`."
         else:
-            what = f"Keepwhole cannot listen at {address.host}:{address.port} ({why}). Give an address of this machine."
+            what = f"Keepwhole cannot listen on {address.host}:{address.port} ({why}). Give an address of this machine."
         raise UsageError(what) from error
 
 
@@ -143,7 +143,7 @@ def parse_address(text: str, public: bool = False) -> Address:
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise UsageError(f"`{text}` is not an address to listen at. Give HOST:PORT, for example 127.0.0.1:7411.")
+        raise UsageError(f"`{text}` is not an address to listen on. Give HOST:PORT, for example 127.0.0.1:7411.")
     return checked_address(Address(host=host, port=int(port)), public)
 
 
@@ -162,7 +162,7 @@ def read_token(home: str, name: str, variable: str) -> tuple[str, str]:
     given = os.environ.get(variable)
     if given is not None:
         if len(given) < 16:
-            raise UsageError(f"`${variable}` is shorter than 16 characters. Leave it unset and one is made.")
+            raise UsageError(f"`${variable}` is shorter than 16 characters. Unset it, and Keepwhole makes one.")
         return given, f"${variable}"
     path = os.path.join(home, f"{name}.token")
     return read_secret(path), path
@@ -181,7 +181,7 @@ def read_secret(path: str) -> str:
         raise StoreError(f"`{path}` is damaged. Delete it; a new one is made.") from error
     except OSError as error:
         raise StoreError(
-            f"`{path}` cannot be used: {error.strerror}. Set `KEEPWHOLE_HOME` to a folder that is yours."
+            f"`{path}` cannot be used ({error.strerror}). Set `KEEPWHOLE_HOME` to a folder that is yours."
         ) from error
 
 

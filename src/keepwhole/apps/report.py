@@ -30,10 +30,10 @@ class Measure(NamedTuple):
 
 
 MEASURES = (
-    Measure("steps", "requests a session"),
-    Measure("tokens", "input tokens a request"),
+    Measure("steps", "requests per session"),
+    Measure("tokens", "input tokens per request"),
     Measure("cached", "share of input from the cache"),
-    Measure("cost", "input cost a session"),
+    Measure("cost", "input cost per session"),
     Measure("filled", "share of sessions that filled 90 % of the window"),
     Measure("full", "request at which they did", is_compared=False),  # those that never did have none
 )
@@ -132,7 +132,7 @@ def _sentences(groups: Mapping[str, Group], ratios: Mapping[str, Interval]) -> I
     if min(counts.values()) < FEWEST:
         yield (
             f"Too few sessions to tell: {counts[VIEWED]} {VIEWED}, {counts[HELD_OUT]} {HELD_OUT}; "
-            f"{FEWEST} of each are the least. `proxy.holdout: 0.1` holds out one in ten."
+            f"at least {FEWEST} of each are needed. `proxy.holdout: 0.1` holds out one in ten."
         )
         return
     for measure in MEASURES:
@@ -143,7 +143,7 @@ def _sentences(groups: Mapping[str, Group], ratios: Mapping[str, Interval]) -> I
 def _sentence(measure: Measure, ratio: Interval) -> str:
     spread = f"between {_share(ratio.low)} and {_share(ratio.high)}"
     if ratio.low <= 1 <= ratio.high:
-        return f"{measure.words.capitalize()}: no difference seen; if there is one, it is {spread}."
+        return f"{measure.words.capitalize()}: no difference seen (95 % interval: {spread})."
     return f"{measure.words.capitalize()}: {_share(ratio.value)} where viewed, {spread}."
 
 

@@ -12,8 +12,8 @@ from keepwhole.models.unmanaged import COMPACT
 
 Unit: TypeAlias = Literal["usd", "tokens"]
 ASSUMPTION = (
-    "With `mode: off` the same client sends everything, finds the request before in the cache unless that has expired, "
-    f"and compacts at {COMPACT * 100:g} % of the window."
+    "With `mode: off` the same client sends everything, finds the previous request in the cache unless that has "
+    f"expired, and compacts at {COMPACT * 100:g} % of the window."
 )
 """What the middle figure rests on."""
 _CENT, _MILL, _TOKEN = Decimal("0.01"), Decimal("0.001"), Decimal(1)

@@ -43,7 +43,7 @@ _Tree: TypeAlias = dict[str | int, "_Tree | tuple[Path, Any]"]
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 read_value: _Scan = cast("Any", json.JSONDecoder(parse_constant=_refuse)).scan_once

@@ -268,5 +268,5 @@ def _identity_bytes(message: Message) -> bytes:
 
 
 def _name_of(item: Item) -> Name:
-    assert item.name is not None, "a result that is not on record is not summarized"
+    assert item.name is not None, "a result that is not in the record is not summarized"
     return item.name

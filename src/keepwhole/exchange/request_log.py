@@ -158,9 +158,9 @@ class RequestLog:
     def _find_row(self, kind: str, trace_id: str) -> Row:
         row = self._session.store.newest(self._session.id, kind, trace_id)
         if row is None:
-            raise NotFound(
-                f"Session `{self._session.id}` has no {kind} `{trace_id[:80]}`. `keepwhole sent` lists what was sent."
-            )
+            name = self._session.id
+            list_command = f"`keepwhole sent --session {name}`"
+            raise NotFound(f"Session `{name}` has no {kind} `{trace_id[:80]}`. {list_command} lists what was sent.")
         return row
 
     def _add(self, body: bytes, facts: RequestFacts, answer: LoggedAnswer | None) -> str:

@@ -41,7 +41,7 @@ def why_not_searched(folder: Path) -> str:
         return "a link to a folder elsewhere is not followed: name that folder"
     if not os.access(folder, os.R_OK | os.X_OK):
         return "the folder cannot be read (Permission denied)"
-    return f"it is a directory; those more than {DEEPEST} levels deep are not searched"
+    return f"folders more than {DEEPEST} levels deep are not searched"
 
 
 def _entries(folder: str) -> list[tuple[str, bool]] | None:

@@ -23,7 +23,7 @@ from keepwhole.store.regular_file import open_regular
 
 Piece: TypeAlias = bytes | memoryview | msgspec.Raw
 T = TypeVar("T")
-NOT_JSON = "no JSON"
+NOT_JSON = "not JSON"
 LONGEST_LINE, LONGEST_DOCUMENT = 64 * 1_048_576, 256 * 1_048_576
 """Bytes of a line, and of a file that is one document."""
 MOST_UNPACKED, ALWAYS_UNPACKED = 100, 16 * 1_048_576
@@ -170,7 +170,7 @@ class LogFile:
             return
         size = self._unpacked.tell()
         if size > ALWAYS_UNPACKED and size > MOST_UNPACKED * self._file.tell():
-            raise UnpackedTooMuch(f"the packed file unpacks to more than {MOST_UNPACKED} times its size")
+            raise UnpackedTooMuch(f"the file is more than {MOST_UNPACKED} times larger decompressed")
 
 
 def read_lines(path: Path) -> Iterator[bytes | None]:
@@ -185,9 +185,9 @@ def read_error(error: BaseException) -> str:
     if isinstance(error, UnpackedTooMuch):
         return str(error)
     if isinstance(error, EOFError):
-        return "the packed file is cut off"
+        return "the compressed file is cut off"
     if isinstance(error, gzip.BadGzipFile | zlib.error):
-        return "the packed file is damaged"
+        return "the compressed file is damaged"
     return f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
 
 

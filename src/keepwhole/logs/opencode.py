@@ -166,7 +166,7 @@ def _refuse_views(database: sqlite3.Connection) -> None:
     """Raise where what is read is no table: reading a view may take for ever."""
     names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type != 'table'")]
     if {"session", "message", "part"} & set(names):
-        raise sqlite3.DatabaseError("it has views in place of tables")
+        raise sqlite3.DatabaseError("it has views where tables are expected")
 
 
 def _decode_text(stored: bytes) -> str:

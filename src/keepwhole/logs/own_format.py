@@ -28,7 +28,7 @@ def read_log(lines: LogLines) -> Iterator[Run]:
         except UsageError:
             run = None
         if run is None:
-            lines.note_unreadable("no run: it needs `source`, `id` and `messages`")
+            lines.note_unreadable("not a run: it needs `source`, `id` and `messages`")
         else:
             yield run
 

@@ -113,7 +113,7 @@ def _recognize(path: Path) -> _Format | UnreadPart | None:
     if first == opencode.DATABASE_MAGIC:
         return _Format(opencode.read_database)
     if first.startswith(_ZSTD):
-        return UnreadPart(path, "packed with zstd: unpack it with `zstd -d`")
+        return UnreadPart(path, "compressed with zstd: decompress it with `zstd -d`")
     return _recognize_lines(path)
 
 

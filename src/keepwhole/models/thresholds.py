@@ -21,7 +21,7 @@ _WORDS: tuple[tuple[Level, str, str], ...] = (
     (
         "hard",
         "Hard limit",
-        "From here on, the summary also replaces them if the client compacts by itself but has not done so in time.",
+        "From here on, a summary replaces the oldest steps even if the client usually compacts by itself.",
     ),
 )
 
@@ -58,7 +58,7 @@ class Thresholds(Value):
     compact: float = 0.90
     """Share of the window from which the oldest steps are replaced by a summary."""
     hard: float = 0.95
-    """Share of the window from which this happens even if the client compacts by itself."""
+    """Share of the window from which that happens even if the client usually compacts by itself."""
 
     def _check(self) -> None:
         for name in self.fields:

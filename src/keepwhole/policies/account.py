@@ -31,7 +31,7 @@ class Edit(Value):
 
 def edit_of(item: Item, choice: Choice) -> Edit:
     """Return the edit that a choice makes of a stored result."""
-    assert item.name is not None, "what is not on record is not edited"
+    assert item.name is not None, "what is not in the record is not edited"
     return Edit(
         index=item.index,
         path=item.returned.path,

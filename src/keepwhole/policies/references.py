@@ -48,7 +48,7 @@ _REACH = 120
 _WORD = lazy_pattern(r"[^\W_](?:[\w./:@#+-]*\w)?")
 _VALUE = lazy_pattern(
     r"""(?=.{6,}) (?=.*[0-9]) (?=.*[^\W\d]) .+      # letters and digits: an id, a version, a commit
-      | [0-9]{5,}                                   # a number that is no year
+      | [0-9]{5,}                                   # a number that is not a year
       | (?=.{7,}) .*\w[_./:@#-]\w.*                 # several words in one: a path, a name with underscores
       | (?=.{7,}) .*[a-z][A-Z].*                    # a name with humps
     """,

@@ -68,7 +68,7 @@ class AutoSettings(SettingsSection):
     ceiling: Annotated[float, Range(0, 1, above=True)] = 0.9
     """Share of the window above which results age whatever it costs, if that frees enough room."""
     most: Annotated[int, Range(0)] = 0
-    """The same in tokens, where that is less; 0 for the window alone."""
+    """Tokens above which results age whatever it costs, where that is less than `auto.ceiling`; 0 for that alone."""
     keep: Mapping[Kind, Count] = MappingProxyType(
         {"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1, "image": 3}
     )

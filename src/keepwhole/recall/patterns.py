@@ -135,7 +135,7 @@ def _re2() -> Any:
         import re2  # type: ignore[import-not-found]
     except ImportError:
         raise UsageError(
-            f"Regular expressions of a model need RE2: {install_hint('search')}.",
+            f"Regular expressions from a model need RE2: {install_hint('search')}.",
             "Regular expressions are not installed here (extra `search`). Leave regex out: then it is literal.",
         ) from None
     return re2

@@ -72,7 +72,7 @@ def make_folder(path: str) -> None:
     except FileExistsError:
         if os.path.isdir(path):
             return
-        raise NotADirectoryError(errno.ENOTDIR, "there is a file of that name", path) from None
+        raise NotADirectoryError(errno.ENOTDIR, "a file with that name exists", path) from None
     try:
         os.chmod(path, 0o700)
         sync_folder(parent)

@@ -25,6 +25,7 @@ from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.cut import Cut, decode_cut, render
 
 _T = TypeVar("_T")
+_VERIFY = "Run `keepwhole sessions verify`."
 _REMEMBERED = 32
 """Requests whose pieces are remembered, so that reading them in order takes one step each."""
 _ROOM = 32_000_000
@@ -45,7 +46,7 @@ class Requests:
         request = request_of(row)
         data = b"".join(self._rendered(atom) for atom in self._all(row))
         if hashlib.sha256(data).hexdigest() != request.digest:
-            raise Damaged(f"Request `{row.trace_id}` is not what was sent. Run `keepwhole sessions verify`.")
+            raise Damaged(f"Request `{row.trace_id}` is not what was sent. {_VERIFY}")
         return data
 
     def _all(self, row: Row) -> list[Atom]:
@@ -65,7 +66,7 @@ class Requests:
     def _base(self, row: Row, seq: int) -> Row:
         base = self._store.entry(self._session, seq) if seq < row.seq else None
         if base is None:
-            raise Damaged(f"Entry {row.seq} is written against a request that is not on record.")
+            raise Damaged(f"Entry {row.seq} refers to a request that is not in the record. {_VERIFY}")
         return base
 
     def _rendered(self, atom: Atom) -> bytes:
@@ -88,13 +89,14 @@ class Requests:
         """Return a result as it was shown."""
         subject = self._store.find(self._session, shown.trace_id)
         if subject is None:
-            raise Damaged(f"A request shows the result `{shown.trace_id}`, which is not on record.")
+            raise Damaged(f"A request shows the result `{shown.trace_id}`, which is not in the record. {_VERIFY}")
         with self._store.open(body_of(subject)) as reader:
             if not shown.decision:
                 return view(reader, None)
             decided = self._store.entry(self._session, shown.decision)
             if decided is None or decision_of(decided).trace_id != shown.trace_id:
-                raise Damaged(f"A request shows `{shown.trace_id}` by a decision that is not on record.")
+                what = f"A request shows `{shown.trace_id}` by a decision that is not in the record"
+                raise Damaged(f"{what}. {_VERIFY}")
             return view(reader, decode_cut(_read(self._store, decided)))
 
 
@@ -114,7 +116,7 @@ def request_of(row: Row) -> Request:
     """Return the request that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Request):
-        raise Damaged(f"Entry {row.seq} of session `{row.session}` is not a request. Run `keepwhole sessions verify`.")
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is not a request. {_VERIFY}")
     return header
 
 

@@ -129,7 +129,7 @@ def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:
     """Raise `KeepwholeError` unless the cut of a decision still gives the view that was shown."""
     subject = store.find(row.session, decision.trace_id)
     if subject is None:
-        raise KeepwholeError("it decides about a result that is not on record")
+        raise KeepwholeError("it decides about a result that is not in the record")
     result = entry_of(subject)
     with store.open(body) as reader:
         cut = decode_cut(reader.read())

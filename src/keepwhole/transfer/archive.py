@@ -103,7 +103,7 @@ def import_session(
         raise UsageError("This is not an archive of a session; make one with `keepwhole sessions export`.") from None
     there = store.session(info.name)
     if there is not None and there.entries:
-        raise UsageError(f"There is a session `{info.name}` already. Import under another name with `--as NAME`.")
+        raise UsageError(f"Session `{info.name}` already exists. Import it under another name with `--as NAME`.")
     before = tombstone_of(store, info.name)
     info = store.open_session(info)
     try:
@@ -136,7 +136,7 @@ def copy_entry(writer: EntryWriter, entry: dict[str, Any], records: RecordReader
         left = entry["forgotten"]
         kind, trace_id, artifact_id = left["kind"], left["trace_id"], checked_text(left["artifact_id"])
         if kind not in KINDS or not isinstance(trace_id, str):
-            raise ValueError("a forgotten entry cannot be that")
+            raise ValueError("a forgotten entry has an invalid value")
         hashes = (parse_hash(left["header"]), parse_hash(left["digest"]), parse_hash(entry["chain"]))
         writer.add_forgotten(kind, trace_id, artifact_id, *hashes)
         return
@@ -185,14 +185,14 @@ def tombstone_of(store: Store, name: str) -> Tombstone | None:
 def checked_number(value: object) -> int:
     """Return a number of a record; `ValueError` if a back end could not store it."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NUMBERS:
-        raise ValueError("a number cannot be that")
+        raise ValueError("a number is out of range")
     return value
 
 
 def checked_moment(value: object) -> int:
     """Return milliseconds since 1970, or before it where a clock was not set; `ValueError` if it cannot be stored."""
     if isinstance(value, bool) or not isinstance(value, int) or not -NUMBERS < value < NUMBERS:
-        raise ValueError("a time cannot be that")
+        raise ValueError("a time is out of range")
     return value
 
 
@@ -200,12 +200,12 @@ def parse_hash(value: str) -> bytes:
     """Return a chain hash from its hexadecimal digits."""
     chain = bytes.fromhex(value)
     if len(chain) != len(GENESIS):
-        raise ValueError("a hash has another length")
+        raise ValueError("a hash has the wrong length")
     return chain
 
 
 def checked_text(value: object) -> str | None:
     """Return a text that may be missing; `ValueError` for any other value."""
     if value is not None and not isinstance(value, str):
-        raise ValueError("words cannot be that")
+        raise ValueError("a value is not text")
     return value

@@ -128,7 +128,7 @@ class BackupFile:
 def _parse_tombstone(record: dict[str, Any]) -> Tombstone:
     name = record["name"]
     if not is_session_id(name):
-        raise ValueError("a session cannot have that name")
+        raise ValueError("a session has an invalid name")
     counts = {key: checked_number(record[key]) for key in ("seq", "entries", "stored")}
     return Tombstone(name=name, chain=parse_hash(record["chain"]), at=checked_moment(record["at"]), **counts)
 

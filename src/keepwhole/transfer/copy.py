@@ -172,10 +172,10 @@ def _why(source: Store, name: str, there: SyncState, here: SyncState) -> str | N
     if (there.seq, there.chain) == (here.seq, here.chain):
         return None
     if here.seq > there.seq:
-        return f"the copy has gone on to entry {here.seq:,}, the source is at {there.seq:,}"
+        return f"the copy continues up to entry {here.seq:,}, the source ends at {there.seq:,}"
     if here.seq < there.start_seq or chain_at(source, name, there, here.seq) == here.chain:
-        return f"the source has gone on to entry {there.seq:,}, the copy is at {here.seq:,}"
-    return f"the copy has another entry {here.seq}"
+        return f"the source continues up to entry {there.seq:,}, the copy ends at {here.seq:,}"
+    return f"entry {here.seq} differs in the copy"
 
 
 def _first_difference(source: Store, target: Store, name: str, start_seq: int) -> str | None:

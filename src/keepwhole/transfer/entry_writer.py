@@ -177,10 +177,10 @@ def check_fields(header: Header) -> None:
         else:
             fits = _all_text(value) if name == "flags" else isinstance(value, kind)
         if not fits or (isinstance(value, int) and not -NUMBERS < value < NUMBERS):
-            raise ValueError(f"`{name}` of an entry cannot be that")
+            raise ValueError(f"`{name}` of an entry has an invalid value")
     ids = [header.trace_id, header.artifact_id if isinstance(header, Result) else ""]
     if not all(one.isprintable() and len(one) < 1_000 for one in ids):
-        raise ValueError("an entry has an id that cannot be one")
+        raise ValueError("an entry has an invalid id")
 
 
 def _all_text(values: object) -> bool:

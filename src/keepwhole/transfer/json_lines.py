@@ -28,7 +28,7 @@ def lines_in(file: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of a file; `ValueError` for a line that is too long."""
     while line := file.readline(_LONGEST):
         if len(line) == _LONGEST:
-            raise ValueError("a line is too long to be ours")
+            raise ValueError("a line is longer than Keepwhole writes")
         yield line
 
 
@@ -69,7 +69,7 @@ class RecordReader:
             if size < 0:
                 break
         if size:
-            raise ValueError("a body has another size than its entry says")
+            raise ValueError("the size of a body is not the one in its entry")
         return b"".join(pieces)
 
     def skip_body(self) -> None:
@@ -83,5 +83,5 @@ class RecordReader:
         except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict):
-            raise ValueError("a line is no JSON object")
+            raise ValueError("a line is not a JSON object")
         return cast("dict[str, Any]", record)

@@ -14,8 +14,8 @@ For each session the last entry here decides, while the entries of the backup go
 
     backup 1..9, here nothing          1..9 are written
     backup 1..9, here 1..5             1..5 are skipped; the hash of 5 must be the same; 6..9 are written
-    backup 1..5, here 1..9             refused: it has gone on here
-    backup 1..9, here another 5        refused: entry 5 is another
+    backup 1..5, here 1..9             refused: it continues here
+    backup 1..9, here another 5        refused: entry 5 differs
     backup 1..9, here erased up to 7   8..9 are written; all of it with `erased`
 
 Invariants: an interrupted restore can be repeated, and continues after the last entry that was written; at the end the
@@ -134,11 +134,11 @@ class _DryRun:
         while chain := file.next_entry():
             self._entry(file, kept, here)
             if file.seq == here.seq and chain != here.chain:
-                self._refuse(name, f"entry {here.seq} is another")
+                self._refuse(name, f"entry {here.seq} differs")
                 return _skip_session(file)
         there = file.finish_session()
         if there is not None and here.entries and here.seq > there.seq:
-            self._refuse(name, f"it has gone on here to entry {here.seq:,}")
+            self._refuse(name, f"it continues here up to entry {here.seq:,}")
         return there
 
     def _entry(self, file: BackupFile, kept: BackedUpSession, here: SyncState) -> None:

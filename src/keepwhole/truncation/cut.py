@@ -172,7 +172,7 @@ def check_cut(cut: Cut, chars: int) -> None:
     Strategies come from anybody, so nothing that their signature promises is taken for granted.
     """
     if not isinstance(cut, Cut) or not isinstance(cut.pieces, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidCut("it is no `Cut`, or its pieces are no tuple")
+        raise InvalidCut("it is not a `Cut`, or its pieces are not a tuple")
     texts: list[object] = [cut.above, cut.below]
     for piece in cut.pieces:
         if isinstance(piece, Inserted):
@@ -180,9 +180,9 @@ def check_cut(cut: Cut, chars: int) -> None:
         elif not isinstance(piece, Segment) or piece.part not in _CODES:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidCut("a piece is neither a segment nor an insertion")
         elif type(piece.start) is not int or type(piece.stop) is not int:
-            raise InvalidCut("an offset is no whole number")
+            raise InvalidCut("an offset is not a whole number")
     if not all(isinstance(text, str) for text in texts):
-        raise InvalidCut("words are no text")
+        raise InvalidCut("words are not text")
     if not cut.covers(chars):
         raise InvalidCut("its segments do not cover the text once and in order")
 

@@ -214,7 +214,9 @@ def test_a_long_session_that_nobody_searched_is_read_newest_first_and_nothing_is
     assert [line.split()[-1] for line in printed.splitlines()[1:4]] == ["no39", "no38", "no37"]
     assert printed.splitlines()[4] == "Searched 3 of 40 results so far, newest first"
     assert [row["line"] for row in cli.json("artifacts", "search", "rare0", "thing")] == [9_002]
-    assert cli("artifacts", "search", "absentword").stdout == b"Nothing in session s has all of: absentword\n"
+    assert cli("artifacts", "search", "absentword").stdout == (
+        b"No line in session s has all of: absentword. Try fewer words, or beginnings of words.\n"
+    )
     first, _, answer = cli.said("search", "where is rare39?").partition("\n\n")
     assert first.startswith("First lines, from the newest results")
     assert "line 9,002: rare39 thing\nmore: keepwhole artifacts show art_" in first

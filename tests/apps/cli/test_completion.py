@@ -102,9 +102,9 @@ def test_the_table_has_every_action_and_no_word_that_a_shell_would_read_otherwis
                 '      case "sessions/list"; set path "sessions list"',
                 "complete -c keepwhole -n 'test \"$(__keepwhole_path)\" = \"completion\"' -f -a 'zsh'",
                 "complete -c keepwhole -n 'test \"$(__keepwhole_path)\" = \"proxy\"' -l mode -x -a 'off shadow on' -d "
-                "'off: change nothing; shadow: only say what would change; on: do it'",
+                "'off: change nothing; shadow: only report what would change; on: do it'",
                 'complete -c keepwhole -n \'test "$(__keepwhole_path)" = "proxy"\' -l port -d '
-                "'where to listen (default: 8787)'",
+                "'port to listen on (default: 8787)'",
             ),
         ),
     ],

@@ -1,6 +1,9 @@
 """`doctor` refuses what every other command refuses, and never says of one session that it is damaged and whole."""
 
 import os
+import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,18 @@ def damaged(home: Path) -> Path:
     body.chmod(0o600)
     body.write_bytes(b"X" + body.read_bytes()[1:])
     return home
+
+
+def test_files_that_others_can_read_are_named_with_the_command_that_closes_them(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with keepwhole.session("s", store=SqliteStore(str(home))) as session:
+        session.keep("t", {}, "x")
+    (home / "record.db").chmod(0o644)
+    assert main(["doctor"]) == 1
+    (command,) = re.findall(r"others can read record\.db; run `(.+)`", capsys.readouterr().out)
+    subprocess.run(shlex.split(command), check=True)
+    assert main(["doctor"]) == 0
 
 
 @pytest.mark.parametrize("command", ["doctor", "sessions list", "status"])

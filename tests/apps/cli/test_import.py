@@ -21,7 +21,7 @@ def test_past_runs_can_be_searched_and_shown(cli: Cli) -> None:
     write(cli.folder / "logs" / "runs.jsonl", [record(1), record(2)])
     done = cli("import", "logs")
     assert done.returncode == 0, done.stderr
-    assert b"2 runs, 6 results added, 0 already there." in done.stdout
+    assert b"2 runs, 6 results added, 0 already in the record." in done.stdout
     sessions = [one["session"] for one in cli.json("import", "logs")["sessions"]]
     assert len(sessions) == 2
     session = next(name for name in sessions if "run-2" in name)

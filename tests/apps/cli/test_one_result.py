@@ -45,7 +45,7 @@ def test_a_result_is_known_by_its_number_and_its_ids(cli: Record) -> None:
         assert cli.json("show", name)["trace_id"] == cli.cut.trace_id
     assert cli.json("show", "2")["trace_id"] == cli.whole.trace_id
     assert cli.fails("show", "3", code=3) == (
-        "Session work has no result 3. `keepwhole sessions show` lists its results."
+        "Session work has no result 3. `keepwhole sessions show work` lists its results."
     )
     assert cli.fails("show", "0", code=3).startswith("Session work has no result 0.")
 
@@ -186,7 +186,7 @@ def test_the_newest_artifacts_are_listed_up_to_the_limit(cli: Record) -> None:
     assert newest in done.stdout.decode()
     assert cli.artifact not in done.stdout.decode()
     assert done.stderr.decode() == (
-        "keepwhole: only the newest 1 artifacts of work are listed; more with `--limit N`\n"
+        "keepwhole: the list of work ends after the newest 1 artifact; `--limit N` lists more\n"
     )
     both = cli("artifacts", "list", "--limit", "2")
     assert both.stderr == b""
@@ -205,7 +205,7 @@ def test_a_cut_is_explained_and_undone(cli: Record) -> None:
         cli.json("explain", cli.artifact) == cli.json("explain", cli.cut.trace_id) == cli.json("explain", "work", "1")
     )
     assert cli.fails("explain", "work", "2", code=3) == (
-        "Result 2 of session `work` was not shortened by any rule. `keepwhole explain` lists those that were."
+        "Result 2 of session `work` was not shortened by any rule. `keepwhole explain work` lists those that were."
     )
     undone = cli.json("undo", cli.artifact)
     assert (undone["session"], undone["trace_id"]) == ("work", cli.cut.trace_id)
@@ -226,8 +226,7 @@ def test_all_that_is_hidden_is_shown_again_at_once(cli: Record) -> None:
         work.keep("fetch", {"path": "b.txt"}, LINES + "b")
     said = cli.said("undo")
     assert re.fullmatch(
-        r"Shown in full again in session work: 2 results, about [\d,]+ tokens more in each request; "
-        r"[\d,]+ tokens are not served from the cache\.\n",
+        r"Shown in full again in session work: 2 results, about [\d,]+ tokens more in each request\.\n",
         said,
     )
     assert cli.said("undo") == "Nothing was hidden in session work.\n"
@@ -287,7 +286,8 @@ def test_a_search_finds_lines_or_passages(cli: Record, by: str) -> None:
 
 def test_a_search_without_a_match_says_so_and_names_the_calls_that_have_the_words(cli: Record) -> None:
     assert cli("search", "nowhere").returncode == cli("artifacts", "search", "nowhere").returncode == 1
-    assert cli("artifacts", "search", "nowhere").stdout.decode() == "Nothing in session work has all of: nowhere\n"
+    none = "No line in session work has all of: nowhere. Try fewer words, or beginnings of words.\n"
+    assert cli("artifacts", "search", "nowhere").stdout.decode() == none
     assert b"Nothing in session work is relevant to that." in cli("search", "nowhere").stdout
     (given,) = cli.json("search", "a.txt")["calls"]
     assert (given["tool"], given["artifact_id"]) == ("fetch", cli.artifact)

@@ -49,7 +49,7 @@ def test_import_lists_twenty_sessions_and_counts_the_others(runs: int, more: lis
     import_._print(*imported(runs))
     said = lines(capsys)
     assert [line for line in said if line.startswith("and ")] == more
-    assert f"{runs} runs, {2 * runs} results added, {runs} already there." in said
+    assert f"{runs} runs, {2 * runs} results added, {runs} already in the record." in said
     assert sum(line.split()[0] in {f"s{n}" for n in range(runs)} for line in said) == min(20, runs)
     assert said[-1] == "search one: keepwhole search --session s0 WORDS"
 

@@ -1,11 +1,13 @@
 """What commands print: tables in columns, lines of a bounded width, colors and bars only on a terminal."""
 
 import io
+import os
 import sys
 
 import pytest
 
 from keepwhole.apps.cli import screen
+from keepwhole.truncation.notice import size_text
 
 
 class Terminal(io.TextIOWrapper):
@@ -63,6 +65,20 @@ def test_a_bar_never_shows_more_than_all_and_without_a_whole_only_a_number(monke
     screen.Progress("reading", 4).set_done(9)
     screen.Progress("counting", 0).set_done(1_200)
     assert terminal.written == f"\r\x1b[Kreading: {'█' * 24} 4 of 4\r\x1b[Kcounting: 1,200"
+
+
+@pytest.mark.parametrize("columns", [12, 20, 40, 45, 80])
+def test_a_bar_stays_within_one_line_of_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of a longer line would stay on the screen each time the bar is drawn again."""
+    terminal = Terminal()
+    monkeypatch.setattr(terminal, "fileno", lambda: 2)
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
+    monkeypatch.setattr(sys, "stderr", terminal)
+    screen.Progress("importing", 400_000_000, size_text).set_done(123_456_789)
+    drawn = terminal.written.removeprefix("\r\x1b[K")
+    assert len(drawn) < columns
+    assert drawn.startswith("importing: "[: columns - 1])
+    assert ("117.7 MB of 381.5 MB" in drawn) == (columns >= 40)
 
 
 def test_without_a_terminal_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:

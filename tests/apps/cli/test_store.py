@@ -127,7 +127,7 @@ def test_a_session_that_differs_is_named_and_the_rest_is_copied(cli: Cli) -> Non
     keep(cli, "two", "something else\n", "other")
     done = cli("store", "copy", "home", "other")
     assert done.returncode == 1
-    assert "✗ two: the copy has another entry 1".encode() in done.stdout
+    assert "✗ two: entry 1 differs in the copy".encode() in done.stdout
     assert b"1 of 2 sessions differ" in done.stdout
     assert cli.json("store", "copy", "home", "other", code=1)["differ"].keys() == {"two"}
 
@@ -172,7 +172,7 @@ def test_a_backup_goes_through_a_pipe(cli: Cli) -> None:
     line = f"{keepwhole} store backup - | gzip -c | gzip -dc | {keepwhole} store restore - --into back"
     done = subprocess.run(line, shell=True, env=cli.environ, cwd=cli.folder, capture_output=True, check=True)
     assert b"heads equal" in done.stdout
-    assert b"is for a file" in cli.on_a_terminal("store", "backup", "-")
+    assert b"is not printed on a terminal" in cli.on_a_terminal("store", "backup", "-")
 
 
 def test_a_backup_replaces_an_earlier_one_and_nothing_else(cli: Cli) -> None:
@@ -215,7 +215,7 @@ def test_sessions_in_the_way_of_a_restore_are_named(cli: Cli) -> None:
     keep(cli, "two", "more\n")
     done = cli("store", "restore", "all.hfb")
     assert done.returncode == 2
-    assert b"`two`: it has gone on here" in done.stderr
+    assert b"`two`: it continues here" in done.stderr
     assert cli("store", "restore", "all.hfb", "--session", "one").returncode == 0
 
 

@@ -20,15 +20,15 @@ from tests.apps.cli.cli import Cli
 WRONG = Path(__file__).with_name("wrong_uses.txt").read_text(encoding="utf-8")
 """What was typed, the exit code, and the message in full."""
 NO_ROOM = (
-    "keepwhole: The output cannot be written (No space left on device). Free some space, or send it to another place."
+    "keepwhole: The output cannot be written (No space left on device). Free some space, or send it somewhere else."
 )
 NO_ADDRESS = (
-    "keepwhole: Keepwhole cannot listen at 192.0.2.1:8787 (Cannot assign requested address). "
+    "keepwhole: Keepwhole cannot listen on 192.0.2.1:8787 (Cannot assign requested address). "
     "Give an address of this machine."
 )
-GONE = "keepwhole: The current folder does not exist any more. Change to another one with `cd`."
+GONE = "keepwhole: The current folder no longer exists. Change to another one with `cd`."
 NO_FOLDER = (
-    "keepwhole: `/proc/.keepwhole` cannot be used (No such file or directory). Check the path, and your rights to it."
+    "keepwhole: `/proc/.keepwhole` cannot be used (No such file or directory). Check the path and its permissions."
 )
 TABLE = [
     (words, int(code), message)
@@ -106,12 +106,13 @@ def test_the_table_has_at_least_200_rows_and_no_message_advises_what_failed() ->
         (
             "forget --text nowhere --yes",
             1,
-            "Nothing was removed: no entry contains this text. `keepwhole search --by words` finds what is there.",
+            "Nothing was removed: no entry contains this text. `keepwhole search --by words WORD` finds what is there.",
         ),
         (
             "import notes.txt",
             1,
-            "There are no tool results in these logs. Claude Code, for example, has its own in `~/.claude/projects`.",
+            "There are no tool results in these logs. Give other logs; Claude Code, for example, writes its own to "
+            "`~/.claude/projects`.",
         ),
         (
             "replay notes.txt --jobs 1",

@@ -33,10 +33,10 @@ def test_a_client_is_installed_found_and_taken_away(client: str, scope: str, cli
     done = cli("hook", "status", client, "--scope", scope)
     assert (done.returncode, b"not installed" in done.stdout) == (1, True)
     told = cli.said("hook", "install", client, "--scope", scope)
-    assert told.startswith(f"{client} calls `")
+    assert told.startswith(f"Installed in {path}: {client} runs `")
     assert ("`permissions.allow`" in told) == (client == "claude-code")
     assert f"hook run {client}" in path.read_text()
-    assert "installed already" in cli.said("hook", "install", client, "--scope", scope)
+    assert "Already installed in" in cli.said("hook", "install", client, "--scope", scope)
     assert "not installed" not in cli.said("hook", "status", client, "--scope", scope)
     assert "Removed from" in cli.said("hook", "uninstall", client, "--scope", scope)
     assert not path.exists()
@@ -106,13 +106,14 @@ def said(cli: Cli, action: str, client: str) -> str:
 def test_claude_code_is_told_the_permission_and_status_finds_it(cli: Cli) -> None:
     rule = "Read(~/home/results/**)"
     missing = (
-        f"To let it read back without asking, add `{rule}` to `permissions.allow`; "
+        f"To let it read results back without asking, add `{rule}` to `permissions.allow`; "
         "Keepwhole does not change permissions."
     )
     assert said(cli, "install", "claude-code") == said(cli, "status", "claude-code") == missing
     path = cli.folder / ".claude/settings.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "permissions": {"allow": [rule]}}))
-    assert said(cli, "status", "claude-code") == f"It may read back without asking: `{rule}` is in `permissions.allow`."
+    allowed = f"It may read results back without asking: `{rule}` is in `permissions.allow`."
+    assert said(cli, "status", "claude-code") == allowed
 
 
 def test_opencode_is_told_the_permission_and_status_finds_where_it_is_denied(cli: Cli) -> None:
@@ -122,10 +123,10 @@ def test_opencode_is_told_the_permission_and_status_finds_where_it_is_denied(cli
     for permission in ({"external_directory": "deny"}, "deny", {"external_directory": {"/secret/**": "deny"}}):
         settings.write_text(json.dumps({"permission": permission}))
         assert said(cli, "status", "opencode").startswith(
-            "Your settings deny it to read back, so nothing is shortened."
+            "Your settings forbid it to read results, so nothing is shortened."
         )
     settings.write_text(rule)
-    assert said(cli, "status", "opencode").startswith("The plugin lets it read back without asking")
+    assert said(cli, "status", "opencode").startswith("The plugin lets it read results back without asking")
 
 
 def test_codex_is_told_that_it_needs_no_permission(cli: Cli) -> None:

@@ -8,12 +8,15 @@ import pytest
 
 from keepwhole.apps.hooks.permission import advice, claude_code_rule
 
-ADD = "To let it read back without asking, add `{rule}` to `permissions.allow`; Keepwhole does not change permissions."
-ALLOWED = "It may read back without asking: `{rule}` is in `permissions.allow`."
+ADD = (
+    "To let it read results back without asking, add `{rule}` to `permissions.allow`; "
+    "Keepwhole does not change permissions."
+)
+ALLOWED = "It may read results back without asking: `{rule}` is in `permissions.allow`."
 OPENCODE = '{"permission": {"external_directory": {"/r/results/**": "allow"}}}'
-OPENCODE_ALLOWS = f"The plugin lets it read back without asking, as `{OPENCODE}` does."
+OPENCODE_ALLOWS = f"The plugin lets it read results back without asking, as `{OPENCODE}` does."
 OPENCODE_DENIES = (
-    f"Your settings deny it to read back, so nothing is shortened. To allow it, put `{OPENCODE}` in their place."
+    f"Your settings forbid it to read results, so nothing is shortened. To allow it, replace that rule by `{OPENCODE}`."
 )
 
 
@@ -110,5 +113,6 @@ def test_opencode_reads_back_unless_its_settings_deny_it(
 
 def test_codex_reads_in_its_shell(home: Path) -> None:
     assert ask("codex", home) == (
-        "It reads back with `sed` in its shell: that needs no permission, unless you forbid reading `/r/results`."
+        "It reads results back with `sed` in its shell. "
+        "That needs no permission, unless you forbid reading `/r/results`."
     )

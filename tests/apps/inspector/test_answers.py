@@ -112,7 +112,7 @@ def test_branches_and_answers_that_broke_off_are_told(services: InspectorService
     summary = answers.one_session(services, PageRequest(("s",)))
     assert summary["branches"] == [{"name": "main", "steps": 2}, {"name": "helper", "steps": 1}]
     assert summary["health"] == "warning"
-    assert summary["notes"] == ["1 answer broke off", "1 answer refused by the provider"]
+    assert summary["notes"] == ["1 answer broke off", "the provider refused 1 request"]
     assert len(summary["course"]["seq"]) == 2
 
 

@@ -104,7 +104,7 @@ def test_a_session_in_the_shadow_says_what_mode_on_would_send(looked: Callable[.
     RequestLog(session).add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200))
     tab = looked("&session=s").tab
     tab.wait_for_selector(".detail .note")
-    assert "2 results would be shown otherwise, and 7,000 of 12,000 tokens sent" in tab.locator(".detail").inner_text()
+    assert "2 results would be changed, and 7,000 of 12,000 tokens sent" in tab.locator(".detail").inner_text()
     terms = {term: value for term, value in tab.evaluate(FACTS)}
     assert (terms["Sent in shadow mode"], terms["With mode: on"]) == ("12k", "7.0k")
 
@@ -130,7 +130,7 @@ def test_a_result_is_read_found_in_pinned_and_downloaded(
     tab.keyboard.press("Enter")
     until(tab, "document.querySelector('.line-row.marked .line-number')?.textContent === '4,500'")
     with tab.expect_download() as download:
-        tab.get_by_role("link", name="Raw download").click()
+        tab.get_by_role("link", name="Download").click()
     assert download.value.path().read_text() == session.recall_bytes(kept).decode()
     assert one.said == []
 
@@ -152,7 +152,7 @@ def test_health_and_verify_speak_of_the_record(looked: Callable[..., Looked], se
     one.tab.get_by_role("link", name="Health").click()
     one.tab.wait_for_selector(".doctor li")
     one.tab.get_by_role("button", name="Verify").click()
-    one.tab.get_by_text("every one is what was kept").wait_for()
+    one.tab.get_by_text("nothing has changed since it was kept").wait_for()
     assert one.said == []
 
 

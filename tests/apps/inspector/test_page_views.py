@@ -92,7 +92,7 @@ def test_the_indicator_is_there_in_every_view_of_a_session_with_its_marks_explai
 def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) -> None:
     tab = look(1600).see("/session/fix-the-router/step/65", ".pair .seen")
     assert tab.locator(".step h2").inner_text() == "Step 65 of 148"
-    assert "FAILED" in tab.get_by_role("region", name="Canonical").inner_text()
+    assert "FAILED" in tab.get_by_role("region", name="What the tool returned").inner_text()
     seen = tab.get_by_role("region", name="What the model saw")
     assert "left out · 412 lines, 31,400 characters" in seen.inner_text()
     assert seen.locator(".segment.notice pre").count() == 1
@@ -107,7 +107,7 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
 
 def test_a_result_that_was_cut_after_its_step_is_shown_as_it_was_then_and_says_so(look: Look) -> None:
     tab = look(1600).see("/session/fix-the-router/step/71", ".pair")
-    assert "whole here, now" in tab.locator(".rule").first.inner_text()
+    assert "in full here, now" in tab.locator(".rule").first.inner_text()
     tab.get_by_text("What the tool returned, and the model saw").first.wait_for()
 
 
@@ -193,7 +193,7 @@ def test_a_request_is_folded_messages_with_the_changes_open(look: Look) -> None:
     tab.get_by_role("button", name="30 messages as before").click()
     until(tab, "document.querySelectorAll('.run .message').length === 33")
     tab.locator(".run.changed .returned summary, .run.new .returned summary").first.click()
-    tab.get_by_text("In the request before").wait_for()
+    tab.get_by_text("In the previous request").wait_for()
 
 
 def test_a_request_is_indented_json_behind_a_tab_and_copied_as_curl_without_a_key(look: Look) -> None:
@@ -244,7 +244,7 @@ def test_a_request_is_paged_copied_and_downloaded(look: Look) -> None:
     tab.wait_for_selector("pre.body")
     sent = tab.locator(".paged").first
     assert sent.locator("pre").inner_text().startswith("{")
-    sent.get_by_role("button", name="After").click()
+    sent.get_by_role("button", name="Next").click()
     sent.get_by_text("Characters 65,536 to").wait_for()
     until(tab, "document.querySelector('.paged pre')?.textContent.length > 100")
     sent.get_by_role("button", name="Copy").click()
@@ -258,10 +258,10 @@ def test_a_request_is_paged_copied_and_downloaded(look: Look) -> None:
 def test_results_are_searched_and_narrowed_to_those_cut(look: Look) -> None:
     tab = look().see("/session/fix-the-router/results", "table.results")
     tab.get_by_text("1 to 50 of 148").wait_for()
-    tab.get_by_label("only those cut").check()
+    tab.get_by_label("only truncated").check()
     until(tab, "!document.querySelector('.pager')?.textContent.includes('148')")
     tab.wait_for_selector("table.results")
-    assert tab.locator("td[data-label=Shown]", has_text="whole").count() == 0
+    assert tab.locator("td[data-label=Shown]", has_text="in full").count() == 0
     tab.get_by_label("Search results").fill("pytest")
     until(tab, "[...document.querySelectorAll('main tbody th a')].every((one) => one.textContent === 'bash')")
 
@@ -347,7 +347,7 @@ def test_health_shows_findings_counters_and_verifies(look: Look) -> None:
     assert "keepwhole init" in tab.locator(".doctor").inner_text()
     assert "2,731" in tab.locator(".counters").inner_text()
     tab.get_by_role("button", name="Verify").click()
-    tab.get_by_text("740 entries read: every one is what was kept.").wait_for()
+    tab.get_by_text("740 entries read; nothing has changed since it was kept.").wait_for()
 
 
 def test_nothing_kept_yet_says_the_two_commands(look: Look) -> None:

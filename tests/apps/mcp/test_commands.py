@@ -54,4 +54,4 @@ def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["mcp", "--http", "0.0.0.0:1"]) == 2
     assert "--public" in capsys.readouterr().err
     assert main(["mcp-gateway", "accept"]) == 0
-    assert "Nothing had changed" in capsys.readouterr().out
+    assert "Nothing has changed" in capsys.readouterr().out

@@ -146,7 +146,8 @@ def test_what_changed_or_is_new_is_marked_or_withheld(
         marks = {"git__a": {"keepwhole/changed": True}, "git__b": None, f"git__{'c' * 76}": {"keepwhole/new": True}}
         assert shown == {**marks, "get_artifact": None}
     assert (
-        "server 'git': 'tool a' is not described as when it was pinned. Look at it, then run `keepwhole" in caplog.text
+        "server 'git': 'tool a' is described differently than when it was pinned. Look at it, then run `keepwhole"
+        in caplog.text
     )
     assert f"server 'git': 'tool {'c' * 75}' was not there when the others were pinned." in caplog.text
 

@@ -44,7 +44,7 @@ def test_a_client_is_asked_only_for_what_it_offers(name: str) -> None:
     }[name]
     refuse_unoffered(client(name), asked)
     for other in (client(), client(*{"sampling", "elicitation", "roots"} - {name})):
-        with pytest.raises(MCPError, match=f"The client offers no {name}.") as caught:
+        with pytest.raises(MCPError, match=f"The client does not offer {name}.") as caught:
             refuse_unoffered(other, asked)
         assert caught.value.error.code == types.METHOD_NOT_FOUND
     unknown: Any = SimpleNamespace(session=SimpleNamespace(client_capabilities=None))
@@ -105,7 +105,7 @@ def test_a_call_waits_until_the_client_comes_back_with_what_was_asked() -> None:
 
 def test_a_question_that_the_client_does_not_offer_is_refused_at_once() -> None:
     async def call() -> None:
-        with pytest.raises(MCPError, match="offers no roots"):
+        with pytest.raises(MCPError, match="does not offer roots"):
             await Parked("who", client()).ask(ROOTS)
 
     anyio.run(call)
@@ -168,7 +168,7 @@ def test_a_call_that_was_given_up_says_so() -> None:
             tasks.start_soon(parked.work, anyio.sleep_forever)
             await anyio.wait_all_tasks_blocked()
             parked.scope.cancel()
-        with pytest.raises(MCPError, match=r"This call was given up\. Call the tool again\."):
+        with pytest.raises(MCPError, match=r"This call was abandoned\. Call the tool again\."):
             await parked.turn()
 
     anyio.run(call)

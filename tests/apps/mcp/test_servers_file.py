@@ -90,7 +90,7 @@ def test_a_mistake_is_named(tmp_path: Path, value: Any, words: str) -> None:
         *(
             (
                 {"mcpServers": {"a": {"command": "x"}}, "keepwhole": {"allow": allow}},
-                "`keepwhole.allow` in `FILE` is a list of tools for each client, "
+                "`keepwhole.allow` in `FILE` must be a list of tools for each client, "
                 'such as `{"claude-code": ["git__*"], "*": ["git__git_log"]}`.',
             )
             for allow in ([], {"a": "x"}, {"a": [1]}, {"a": ["x"], "b": None})

@@ -70,7 +70,7 @@ def check(world: World, recording: Recording, all_of_it: bytes, at: int, after: 
         return True
     body, is_ended = unchunked(answer)
     told, mark, error = body.rpartition(ENDS[recording.dialect])
-    is_told = bool(mark) and b"keepwhole: The upstream's answer was cut." in error
+    is_told = bool(mark) and b"keepwhole: The upstream's answer was cut off." in error
     shown = told if is_told else body
     assert all_of_it.startswith(shown), f"{shown[-200:]!r} is no beginning of what there was"
     if is_told:

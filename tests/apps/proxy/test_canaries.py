@@ -115,7 +115,7 @@ def test_no_key_is_anywhere_after_every_kind_of_trouble(tmp_path: Path) -> None:
             said = b"\n".join(trouble(process))
             metrics = ask(process.port, f"{process.prefix}/metrics", method="GET").data
             process.send(signal.SIGHUP)
-            until(lambda: b"settings read again" in process.output)
+            until(lambda: b"settings reloaded" in process.output)
             process.send(signal.SIGTERM)
             assert process.wait(15) == 0
         assert any(CANARY in repr(asked.headers) for asked in served.asked), "no key reached the provider"

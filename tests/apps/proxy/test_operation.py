@@ -136,7 +136,7 @@ def test_settings_are_read_again_while_a_stream_runs(tmp_path: Path) -> None:
         until(lambda: bool(served.asked))
         settings.write_text("proxy:\n  max_body: 10\n")
         process.send(signal.SIGHUP)
-        until(lambda: b"settings read again" in process.output)
+        until(lambda: b"settings reloaded" in process.output)
         assert ask(process.port, "/v1/messages", request("anthropic")).status == 413
         for broken in ("proxy: [", "proxy:\n  max_body: none\n", "proxy:\n  tenants: nobody\n", "\x00", "- a\n- b\n"):
             before = process.output.count(b"kept the old settings")
@@ -165,7 +165,7 @@ def test_what_was_counted_before_the_settings_were_read_again_is_counted_on(tmp_
         counted = lambda: b"keepwhole_results_total 1\n" in ask(process.port, "/metrics", method="GET").data  # noqa: E731
         until(counted)
         process.send(signal.SIGHUP)
-        until(lambda: b"settings read again" in process.output)
+        until(lambda: b"settings reloaded" in process.output)
         assert counted()
 
 

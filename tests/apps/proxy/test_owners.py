@@ -178,8 +178,8 @@ def test_who_shows_nothing_shares_one_owner_and_that_is_said_once(
         sessions = {ask(desk, Client()).session for _ in range(3)}
         assert sessions.isdisjoint(ask(desk, place("x")).session for place in PLACES)
     assert len(sessions) == 1
-    assert [record.message for record in caplog.records if "without any credential" in record.message] == [
-        "requests without any credential come: they share one owner, and see each other's sessions"
+    assert [record.message for record in caplog.records if "without a credential" in record.message] == [
+        "requests arrive without a credential: they share one owner and see each other's sessions"
     ]
 
 

@@ -61,8 +61,8 @@ def test_in_the_shadow_everything_is_said_to_have_been_sent() -> None:
     assert headers["x-keepwhole-tokens-sent"] == headers["x-keepwhole-tokens-whole"]
     assert headers["x-keepwhole-edited"] == "0"
     assert attributes(told[0])["keepwhole.tokens.saved"] == 0
-    assert "shown otherwise" not in summary_line(told[0])
-    assert "if it were not the shadow" in summary_line(told[0])
+    assert "changed" not in summary_line(told[0])
+    assert "with mode: on" in summary_line(told[0])
     assert "keepwhole_proxy_decisions_total 0\n" in metrics
 
 
@@ -96,7 +96,7 @@ def test_a_line_says_it_for_people_and_has_no_content() -> None:
     told: list[ProxiedRequest] = []
     _asked(told)
     said = summary_line(told[0])
-    assert "1 result shown otherwise" in said
+    assert "1 result changed" in said
     assert "200 · complete" in said
     assert "cached 0 of" in said
     assert "a line of output" not in said

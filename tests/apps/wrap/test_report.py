@@ -54,7 +54,7 @@ def test_few_sessions_are_not_compared(cli: Cli) -> None:
     for number in range(4):
         put(cli, f"held-{number}", "shadow", [9_000, 18_000])
     told = cli.said("report")
-    assert "input cost a session, in uncached tokens" in told
+    assert "input cost per session, in uncached tokens" in told
     assert "Too few sessions to tell: 9 viewed, 4 held out" in told
     assert "% less" not in told
     assert cli.json("report")["ratios"] == {}
@@ -66,8 +66,8 @@ def test_a_difference_is_reported_with_its_interval(cli: Cli) -> None:
         put(cli, f"viewed-{number}", "on", [chance.randrange(4_000, 6_000) * step for step in range(1, 5)])
         put(cli, f"held-{number}", "shadow", [chance.randrange(9_000, 11_000) * step for step in range(1, 5)])
     told = cli.said("report")
-    assert re.search(r"^Input tokens a request: [45]\d % less where viewed, between \d+ % less and", told, re.M)
-    assert "Requests a session: no difference seen" in told
+    assert re.search(r"^Input tokens per request: [45]\d % less where viewed, between \d+ % less and", told, re.M)
+    assert "Requests per session: no difference seen" in told
     found = cli.json("report")
     assert found["groups"]["viewed"]["sessions"] == found["groups"]["held_out"]["sessions"] == 8
     ratio = found["ratios"]["tokens"]
@@ -77,10 +77,10 @@ def test_a_difference_is_reported_with_its_interval(cli: Cli) -> None:
 
 def test_a_session_that_was_viewed_and_not_is_counted_apart(cli: Cli) -> None:
     put(cli, "viewed", "on", [1_000])
-    assert "in neither column" not in cli.said("report")
+    assert "neither column" not in cli.said("report")
     put(cli, "both", "on", [1_000])
     put(cli, "both", "shadow", [9_000])
-    assert "\n1 sessions were both viewed and not, and are in neither column.\n" in cli.said("report")
+    assert "\nIn neither column: 1 session with requests of both kinds.\n" in cli.said("report")
     groups = cli.json("report")["groups"]
     assert (groups["viewed"]["sessions"], groups["held_out"]["sessions"]) == (1, 0)
 

@@ -177,7 +177,7 @@ def test_collect_removes_bodies_that_nothing_refers_to_and_no_others(
     monkeypatch.setenv("KEEPWHOLE_STORE", url)
     assert main(["doctor", "--full"]) == 0
     assert main(["artifacts", "collect"]) == 0
-    assert "1 body that no entry has: removed" in capfd.readouterr().out
+    assert "1 body without an entry: removed" in capfd.readouterr().out
     assert verify(store, "s").whole
     store.close()
 

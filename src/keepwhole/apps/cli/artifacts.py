@@ -18,21 +18,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = add_action(commands, "list", list_artifacts, help="list the artifacts of a session")
-    listing.add_argument("--all", action="store_true", help="list those of all sessions")
+    listing.add_argument("--all", action="store_true", help="list the artifacts of all sessions")
     add_count(listing, "--limit", "the newest N of each (default: 200)", 200)
     showing = add_action(commands, "show", show.show, help="show the content of one artifact")
     show.add_show(showing, "content", "keepwhole artifacts show")
     searching = add_action(commands, "search", search.search, help="find lines that contain all these words")
     search.add_search(searching, "words")
     cleaning = add_action(
-        commands, "clean", clean_artifacts, help="delete sessions that are over: ended and ephemeral ones"
+        commands, "clean", clean_artifacts, help="delete sessions that have ended, and ephemeral ones"
     )
     cleaning.add_argument("--all", action="store_true", help="purge every session; asks first")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
     collecting = add_action(
         commands, "collect", collect_orphans, help="move bodies that belong to no entry to `trash/`", session=False
     )
-    collecting.add_argument("--all", action="store_true", help="even if they are more than a few percent")
+    collecting.add_argument("--all", action="store_true", help="even if they are more than a few percent of all bodies")
 
 
 def list_artifacts(args: argparse.Namespace) -> int:
@@ -44,7 +44,8 @@ def list_artifacts(args: argparse.Namespace) -> int:
     for info in sessions:
         decided = context.store.last_decided(info.name, max(0, args.limit) + 1)
         if len(decided) > args.limit:
-            note = f"only the newest {args.limit:,} artifacts of {info.name} are listed; more with `--limit N`"
+            count = screen.plural(args.limit, "artifact")
+            note = f"the list of {info.name} ends after the newest {count}; `--limit N` lists more"
             print(f"keepwhole: {note}", file=sys.stderr)
         found = (context.store.find(info.name, trace_id) for trace_id in decided[: args.limit])
         for row in sorted((row for row in found if row is not None), key=lambda row: row.seq):
@@ -105,7 +106,7 @@ def collect_orphans(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json({"collected": count})
     else:
-        bodies = f"{count} {'body' if count == 1 else 'bodies'} that no entry has"
+        bodies = f"{count} {'body' if count == 1 else 'bodies'} without an entry"
         screen.say(f"{bodies}: {done}." if count else "Every body has an entry; nothing was moved.")
     return 0
 

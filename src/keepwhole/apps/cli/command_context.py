@@ -39,7 +39,7 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode",
         choices=("off", "shadow", "on"),
-        help="off: change nothing; shadow: only say what would change; on: do it",
+        help="off: change nothing; shadow: only report what would change; on: do it",
     )
 
 

@@ -35,8 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=" | ".join(_SHELLS))
     parser.epilog = (
-        'bash: eval "$(keepwhole completion bash)" in ~/.bashrc. zsh: the same with zsh, after compinit, in ~/.zshrc. '
-        "fish: keepwhole completion fish > ~/.config/fish/completions/keepwhole.fish"
+        'bash: put `eval "$(keepwhole completion bash)"` in ~/.bashrc. zsh: put `eval "$(keepwhole completion zsh)"` '
+        "in ~/.zshrc, after compinit. fish: `keepwhole completion fish > ~/.config/fish/completions/keepwhole.fish`."
     )
     parser.set_defaults(act=complete)
 

@@ -64,7 +64,7 @@ def _read(path: str) -> tuple[str, Artifact]:
     try:
         data = sys.stdin.buffer.read() if path == "-" else _file_bytes(path)
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror}. Check the path.") from error
+        raise UsageError(f"`{path}` cannot be read ({error.strerror}). Check the path.") from error
     facts = measure(data)
     artifact = Artifact(
         artifact_id=_EXAMPLE, summary=path, size=facts.size, media_type=media_type(data), digest=facts.digest
@@ -147,7 +147,7 @@ def _compare(args: argparse.Namespace, text: str, artifact: Artifact, limits: Li
         names = ("asked_for", "strategy", "shown_chars", "kept_chars", "gaps", "ms", "after_first_gap")
         screen.print_json([dict(zip(names, row, strict=True)) for row in rows])
     else:
-        headers = ("asked for", "used", "shown", "kept", "gaps", "ms", "after the first gap")
+        headers = ("Asked for", "Used", "Shown", "Kept", "Gaps", "ms", "After the first gap")
         screen.print_table(headers, rows, right=(2, 3, 4, 5))
     return 0
 

@@ -62,7 +62,7 @@ def _keep(session: Session) -> dict[str, KeptResult]:
                 about.strategy_used,
             )
         )
-    screen.print_table(("tool", "kept", "lines", "≈ tokens", "≈ shown", "how"), rows, right=(1, 2, 3, 4))
+    screen.print_table(("Tool", "Kept", "Lines", "≈ Tokens", "≈ Shown", "Strategy"), rows, right=(1, 2, 3, 4))
     numbers = session.metrics
     share = screen.percent(numbers.chars_out_total / numbers.chars_in_total, 1)
     screen.say(f"\nThe model sees {share} of {numbers.chars_in_total:,} characters; all of them are on disk.")

@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_options(parser, session=False)
     parser.add_argument("--full", action="store_true", help="also verify every byte of every session")
     parser.add_argument(
-        "--accept", action="store_true", help="accept a record that went back in time, and what it lost"
+        "--accept", action="store_true", help="accept that a record went back in time, and what it lost"
     )
     parser.set_defaults(act=doctor)
 
@@ -30,9 +30,10 @@ def doctor(args: argparse.Namespace) -> int:
     if args.full and not checks.any_bad(found):
         entries = sum(info.entries for info in context.store.sessions())
         with screen.Progress("verifying entries", entries) as progress:
-            found += checks.verify_sessions(context.store, lambda _: progress.step())
+            verified = checks.verify_sessions(context.store, lambda _: progress.step())
+        found += [one.replace(what=screen.in_full_list(one.what)) for one in verified]
     context.close()
-    found = [one.replace(what=screen.in_full_list(without_own_advice(one.what, ("doctor",)))) for one in found]
+    found = [one.replace(what=without_own_advice(one.what, ("doctor",))) for one in found]
     if args.json:
         screen.print_json([{"grade": one.grade, "what": one.what} for one in found])
     else:

@@ -41,7 +41,7 @@ def explain(args: argparse.Namespace) -> int:
     if number is not None and not found:
         raise NotFound(
             f"Result {number} of session `{session}` was not shortened by any rule. "
-            "`keepwhole explain` lists those that were."
+            f"`keepwhole explain {session}` lists those that were."
         )
     if args.json:
         screen.print_json({"session": session, "edits": found})
@@ -121,13 +121,13 @@ def _print_shadow(session: str, edits: list[Edit], as_json: bool) -> int:
         return 0
     screen.say(
         f"Session {session} is in shadow mode: everything is sent unchanged. "
-        "Of its last request these would be shortened:\n"
+        "In its last request, these results would be shortened:\n"
     )
     rows = [
         (str(each.step), screen.line(each.tool, 24), each.rule, each.strategy, each.tokens_before, each.tokens_after)
         for each in edits
     ]
-    screen.print_table(("result", "tool", "rule", "strategy", "≈ tokens", "would be"), rows, right=(4, 5))
+    screen.print_table(("Result", "Tool", "Rule", "Strategy", "≈ Tokens", "Would be"), rows, right=(4, 5))
     return 0
 
 
@@ -152,7 +152,7 @@ def _print(session: str, found: list[dict[str, Any]]) -> None:
         )
         for e in found
     ]
-    screen.print_table(("result", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
+    screen.print_table(("Result", "Tool", "Rule", "Strategy", "Time", "≈ Tokens saved"), rows)
     for rule in dict.fromkeys(e["rule"] for e in found):
         why = found[0]["why"] if len(found) == 1 else rule_meaning(rule)
         screen.say(f"\n{screen.bold(rule)}: {why}.")

@@ -80,7 +80,7 @@ def _report(context: CommandContext, args: argparse.Namespace, plans: list[Forge
         return
     if not gone and not files:
         screen.say(
-            "Nothing was removed: no entry contains this text. `keepwhole search --by words` finds what is there."
+            "Nothing was removed: no entry contains this text. `keepwhole search --by words WORD` finds what is there."
         )
         return
     extra = f" and {files} cop{'y' if files == 1 else 'ies'} that no entry needs" if files else ""

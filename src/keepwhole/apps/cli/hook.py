@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _NOT_INSTALLED = 1
 _NEXT = {
     "claude-code": "It applies to sessions that start from now on.",
-    "codex": "Codex asks once whether it may run them: start `codex`, look at `/hooks`, and trust them.",
+    "codex": "Codex asks once whether it may run them: start `codex`, open `/hooks`, and trust them.",
     "opencode": "It applies to sessions that start from now on.",
 }
 
@@ -48,11 +48,11 @@ def install(args: argparse.Namespace) -> int:
 
     target = _target(args)
     if install(target):
-        screen.say(f"{args.client} calls `{screen.safe(target.command)}` now, as {screen.safe(target.path)} says.")
+        screen.say(f"Installed in {screen.safe(target.path)}: {args.client} runs `{screen.safe(target.command)}`.")
         screen.say(_NEXT[args.client])
         screen.say(_advice(args.client))
     else:
-        screen.say(f"It is installed already, in {screen.safe(target.path)}.")
+        screen.say(f"Already installed in {screen.safe(target.path)}.")
     return 0
 
 
@@ -76,8 +76,8 @@ def status(args: argparse.Namespace) -> int:
     found = installed(target)
     words = ", ".join(f"`{screen.safe(command)}`" for command in found) if found else "not installed"
     screen.say(f"{args.client} ({target.scope}, {screen.safe(target.path)}): {words}")
-    if found:
-        screen.say(_advice(args.client))
+    scope = "" if target.scope == "user" else f" --scope {target.scope}"
+    screen.say(_advice(args.client) if found else f"Install it with `keepwhole hook install {args.client}{scope}`.")
     return 0 if found else _NOT_INSTALLED
 
 

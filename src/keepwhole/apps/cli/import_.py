@@ -16,9 +16,9 @@ from keepwhole.logs.lines import UnreadPart, file_size
 from keepwhole.logs.reader import find_logs
 from keepwhole.logs.run import Run
 from keepwhole.record.log_import import Imported, import_run, session_of
+from keepwhole.truncation.notice import size_text
 
 _NOTHING = 1
-_MEGABYTE = 1 << 20
 _LISTED = 20
 """Sessions that are listed for people."""
 _SUMS = ("results", "added", "truncated", "restored", "refused")
@@ -64,13 +64,13 @@ def import_logs(args: argparse.Namespace) -> int:
 def _imported(context: CommandContext, paths: Sequence[Path]) -> Iterator[tuple[Imported | UnreadPart, str]]:
     """Import runs; yield each with the usual name of its session, and every part that could not be read."""
     now, chars = int(time.time() * 1000), 0
-    with screen.Progress("importing MB", sum(map(file_size, paths)) // _MEGABYTE) as progress:
+    with screen.Progress("importing", sum(map(file_size, paths)), size_text) as progress:
         for found in read_all(paths):
             if isinstance(found, UnreadPart):
                 yield found, ""
                 continue
             chars += found.chars
-            progress.set_done(chars // _MEGABYTE)
+            progress.set_done(chars)
             if _has_results(found):
                 settings = context.settings
                 imported = import_run(
@@ -102,18 +102,19 @@ def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
     print_unread(report["unread"])
     if not done:
         screen.say(
-            "There are no tool results in these logs. Claude Code, for example, has its own in `~/.claude/projects`."
+            "There are no tool results in these logs. Give other logs; Claude Code, for example, writes its own to "
+            "`~/.claude/projects`."
         )
         return
     news = [one for one in done if one.added]
     if news:
         rows = [(one.session, f"{one.added:,}", f"{one.truncated:,}", f"{one.restored:,}") for one in news[:_LISTED]]
-        screen.print_table(("session", "results", "cut before", "restored"), rows, right=(1, 2, 3))
+        screen.print_table(("Session", "Results", "Cut before", "Restored"), rows, right=(1, 2, 3))
     if len(news) > _LISTED:
         screen.say(f"and {len(news) - _LISTED:,} more")
     known = report["results"] - report["added"] - report["refused"]
     runs, added = screen.plural(report["runs"], "run"), screen.plural(report["added"], "result")
-    screen.say(f"\n{runs}, {added} added, {known:,} already there.")
+    screen.say(f"\n{runs}, {added} added, {known:,} already in the record.")
     if report["truncated"]:
         screen.say(
             f"{report['truncated']:,} had been cut before they were imported; they are marked `legacy_truncated`."

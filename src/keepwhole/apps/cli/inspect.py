@@ -25,8 +25,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_config(parser)
     parser.add_argument("--session", metavar="ID", help="open the page at this session")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (default: any that is free)")
-    parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on (default: any free one)")
+    parser.add_argument("--no-open", action="store_true", help="print the address, but open no browser")
     parser.set_defaults(act=inspect)
 
 
@@ -59,7 +59,7 @@ async def page(context: CommandContext, port: int, option: str = "--port") -> "A
     from keepwhole.apps.inspector.services import InspectorServices
 
     if not 0 <= port < 65_536:
-        raise UsageError(f"`{port}` is not a port. Give one between 1 and 65535, or 0 for any that is free.")
+        raise UsageError(f"`{port}` is not a port. Give one between 1 and 65535, or 0 for any free one.")
     token, _ = read_token(context.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
     async with start_inspector(InspectorServices(context.settings, context.store), wanted, token, option) as (

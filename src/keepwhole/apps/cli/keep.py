@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tool", required=True, help="name of the tool to record")
     parser.add_argument("--arguments", metavar="JSON", help="the call's arguments, as JSON")
     parser.add_argument("--call-id", metavar="ID", help="the provider's id of the call")
-    parser.add_argument("--exit-code", type=int, metavar="N", help="how the tool ended; anything but 0 is an error")
+    parser.add_argument("--exit-code", type=int, metavar="N", help="the tool's exit code; anything but 0 is an error")
     parser.add_argument("--error", action="store_true", help="the output is an error")
     parser.set_defaults(act=keep)
 

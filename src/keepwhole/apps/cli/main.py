@@ -19,7 +19,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "wrap": "run an agent once, shorten and keep what it sends, and print what that saved",
         "proxy": "run a proxy between agents and their providers; the agents need no change",
         "serve": "run the proxy and the page in one process; `--sample` adds a made-up session",
-        "hook": "keep the results of a coding agent by its own hooks",
+        "hook": "keep the results of a coding agent through its own hooks",
         "mcp": "serve the recall tools and `keep` to MCP clients",
         "mcp-gateway": "run other MCP servers, keep what their tools return, and pass on what fits",
     },
@@ -87,7 +87,7 @@ def main(argv: list[str] | None = None) -> int:
         _drop_output()
         return EXIT_PIPE
     except OSError as error:
-        print(f"keepwhole: {_printable(_about_system(error))}", file=sys.stderr)
+        print(f"keepwhole: {_printable(_about_system(error, argv))}", file=sys.stderr)
         return EXIT_FAILED
 
 
@@ -96,17 +96,18 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _about_system(error: OSError) -> str:
+def _about_system(error: OSError, words: list[str]) -> str:
     """What the system refused, and the next step."""
     why = error.strerror or str(error)
     if error.filename is not None:
-        return f"`{os.fsdecode(error.filename)}` cannot be used ({why}). Check the path, and your rights to it."
+        return f"`{os.fsdecode(error.filename)}` cannot be used ({why}). Check the path and its permissions."
     if isinstance(error, FileNotFoundError):
-        return "The current folder does not exist any more. Change to another one with `cd`."
+        return "The current folder no longer exists. Change to another one with `cd`."
     if error.errno in _FULL:
         _drop_output()
-        return f"The output cannot be written ({why}). Free some space, or send it to another place."
-    return f"The system refused what this command needs ({why}). `keepwhole doctor` checks the record."
+        return f"The output cannot be written ({why}). Free some space, or send it somewhere else."
+    next_step = "Try again later." if words[:1] == ["doctor"] else "`keepwhole doctor` checks the record."
+    return f"The system refused what this command needs ({why}). {next_step}"
 
 
 def _run(argv: list[str]) -> int:

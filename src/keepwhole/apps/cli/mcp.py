@@ -34,7 +34,7 @@ def mcp(args: argparse.Namespace) -> int:
     from keepwhole.apps.mcp.server import record_server
 
     if args.public and not args.http:
-        raise UsageError("`--public` is for HTTP. Add `--http HOST:PORT`, or leave it out.")
+        raise UsageError("`--public` is for HTTP. Add `--http HOST:PORT`, or leave `--public` out.")
     address = parse_address(args.http, args.public) if args.http else None
     context = CommandContext(args)
     server = record_server(context.shell_session())

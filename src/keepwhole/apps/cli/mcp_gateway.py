@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_config
@@ -30,13 +31,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     wrapping = actions.add_parser("wrap", help="put the gateway in front of the servers in a client's file")
     wrapping.add_argument("path", metavar="PATH", help="the file, for example .mcp.json")
-    wrapping.add_argument("--all", action="store_true", help="also servers at addresses that have no headers")
+    wrapping.add_argument("--all", action="store_true", help="wrap servers at addresses without headers too")
     wrapping.set_defaults(act=wrap)
     unwrapping = actions.add_parser("unwrap", help="remove the gateway again; the file is restored byte for byte")
     unwrapping.add_argument("path", metavar="PATH", help="the file")
     unwrapping.set_defaults(act=unwrap)
     accepting = actions.add_parser("accept", help="accept what the servers now say about their tools")
-    accepting.add_argument("--server", metavar="NAME", help="only of this server")
+    accepting.add_argument("--server", metavar="NAME", help="only those of this server")
     add_config(accepting, "--settings")
     accepting.set_defaults(act=accept)
 
@@ -72,11 +73,11 @@ def wrap(args: argparse.Namespace) -> int:
     for name in done.wrapped:
         screen.say(f"{screen.line(name)}: now behind the gateway")
     for name in done.left:
-        screen.say(f"{screen.line(name)}: left as it is (an address without headers; `--all` wraps it too)")
+        screen.say(f"{screen.line(name)}: unchanged (an address without headers; `--all` wraps it too)")
     screen.say(
-        f"Back with `keepwhole mcp-gateway unwrap {screen.line(args.path)}`."
+        f"Undo it with `keepwhole mcp-gateway unwrap {screen.line(shlex.quote(args.path))}`."
         if done.wrapped
-        else "No server in this file was to be put behind the gateway."
+        else "This file has no server to put behind the gateway."
     )
     return 0
 
@@ -87,7 +88,7 @@ def unwrap(args: argparse.Namespace) -> int:
 
     done = wrapping.unwrap(args.path)
     for name in done.wrapped:
-        screen.say(f"{screen.line(name)}: as it was")
+        screen.say(f"{screen.line(name)}: restored")
     if not done.wrapped:
         screen.say("No server in this file is behind the gateway.")
     return 0
@@ -103,7 +104,7 @@ def accept(args: argparse.Namespace) -> int:
     for server, what in accepted:
         screen.say(f"{screen.line(server)}: {screen.line(what)} is pinned as it is now")
     if not accepted:
-        screen.say("Nothing had changed.")
+        screen.say("Nothing has changed since the tools were pinned.")
     return 0
 
 

@@ -34,11 +34,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of all commands that start a proxy."""
-    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"where to listen (default: {PORT})")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"port to listen on (default: {PORT})")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--public", action="store_true", help="allow an address that other machines can reach")
     parser.add_argument(
-        "--no-token", action="store_true", help="ask for no token: every process on this machine may use it"
+        "--no-token", action="store_true", help="require no token: every process on this machine may use the proxy"
     )
     add_config(parser)
     add_mode(parser)
@@ -92,12 +92,12 @@ async def run(args: argparse.Namespace, context: CommandContext, reporters: "Seq
             try:
                 counted = running.setup.router.metrics
                 running.setup = build_setup(settings_from(args, home), context.store, options, port, counted)
-                print("keepwhole proxy: settings read again", file=sys.stderr, flush=True)
+                print("keepwhole proxy: settings reloaded", file=sys.stderr, flush=True)
             except KeepwholeError as error:
                 print(f"keepwhole proxy: kept the old settings: {error}", file=sys.stderr, flush=True)
 
         await wait_until_stopped(reload)
-        print("keepwhole proxy: stopping, streams get ten seconds to end", file=sys.stderr, flush=True)
+        print("keepwhole proxy: stopping; open streams get ten seconds to end", file=sys.stderr, flush=True)
 
 
 def settings_from(args: argparse.Namespace, home: str | None = None) -> config.Settings:
@@ -131,9 +131,7 @@ def address_from(args: argparse.Namespace) -> Address:
     """The address to listen on, from the command line."""
     address = Address(host=args.host, port=args.port)
     if not 0 <= args.port < 65_536:
-        raise UsageError(
-            f"`--port {args.port}` is not a port. Give one between 1 and 65535, or 0 for any that is free."
-        )
+        raise UsageError(f"`--port {args.port}` is not a port. Give one between 1 and 65535, or 0 for any free one.")
     checked_address(address, args.public)
     if args.public and args.no_token:
         raise UsageError("A proxy that other machines reach needs its token: leave `--no-token` out.")
@@ -142,7 +140,7 @@ def address_from(args: argparse.Namespace) -> Address:
 
 def _greet(address: Address, token: str | None, where: str) -> None:
     base = address.base_url(token)
-    print(f"keepwhole proxy: {address.url}" + (f", token in {where}" if token else ", no token asked for"))
+    print(f"keepwhole proxy: {address.url}" + (f", token in {where}" if token else "; no token is required"))
     print(f"  export ANTHROPIC_BASE_URL={base}")
     print(f"  export OPENAI_BASE_URL={base}/v1", flush=True)
     if not address.is_loopback:

@@ -25,10 +25,10 @@ from keepwhole.replay.report import Basis, ReplayReport, build_report
 from keepwhole.replay.run_sample import sample_within
 from keepwhole.replay.runner import FREQUENCY_CHARS, ReplayJob, read_frequencies, replay_all
 from keepwhole.replay.survey import LoggedRun, LogTotals, SurveyItem, merge_survey, survey
+from keepwhole.truncation.notice import size_text
 
 _EARLY = 1.5
 """Seconds after which a person at a terminal sees first totals, however much is still unread."""
-_MEGABYTE = 1 << 20
 EXIT_NOTHING = 1
 
 
@@ -42,8 +42,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="logs, or folders of them (default: those of the clients on this machine)",
     )
     parser.add_argument("--policy", nargs="+", action="extend", metavar="NAME|FILE", help="policies, or settings files")
-    parser.add_argument("--provider", metavar="NAME", help="whose prices apply: a provider or a model")
-    parser.add_argument("--window", metavar="N", help="tokens of the context window, such as 128k")
+    parser.add_argument("--provider", metavar="NAME", help="the provider or model whose prices apply")
+    parser.add_argument("--window", metavar="N", help="the size of the context window in tokens, such as 128k")
     parser.add_argument("--report", metavar="FILE", help="write a page with charts, all in one HTML file")
     parser.add_argument("--missed", action="store_true", help="list what was hidden but used later")
     parser.add_argument("--all", action="store_true", help="replay every run, not a random sample")
@@ -51,7 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tune", metavar="FILE", help="fit the weights of `auto` to these logs, and write them to this file"
     )
-    add_count(parser, "--jobs", "processes (default: one for each processor)")
+    add_count(parser, "--jobs", "the number of processes (default: one for each processor)")
     add_config(parser)
     add_json(parser)
     parser.set_defaults(act=replay)
@@ -66,7 +66,7 @@ def replay(args: argparse.Namespace) -> int:
     for written in filter(None, (args.report, args.tune)):
         _refuse_unwritable(Path(written))
     if args.tune:
-        tune.refuse_existing(Path(args.tune))
+        tune.check_target(Path(args.tune))
     profile = prices.profile_named(args.provider, settings.models) if args.provider else None
     with logs_to_replay(args) as paths:
         if paths is None:
@@ -100,7 +100,7 @@ class _Replay:
         except KeyboardInterrupt:
             basis, _ = self._basis(profile, window)
             stopped = True
-            screen.warn("Stopped. This is what was known by then:")
+            screen.warn("Stopped. This is known so far:")
         self._print(basis)
         return EXIT_INTERRUPTED if stopped else 0 if self._runs else EXIT_NOTHING
 
@@ -116,11 +116,11 @@ class _Replay:
         sizes = {path: file_size(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
         began, told = time.monotonic(), self._args.json or not sys.stdout.isatty()
-        with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
+        with screen.Progress("reading", sum(sizes.values()), size_text) as progress:
             for found in map_in_processes(survey, largest_first, self._jobs):
                 self._found.append(found)
                 self._totals.add(found)
-                progress.set_done(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
+                progress.set_done(max(self._totals.bytes, self._totals.chars))
                 if not told and time.monotonic() - began > _EARLY:
                     told = True
                     progress.clear()
@@ -179,7 +179,7 @@ def _refuse_unwritable(path: Path) -> None:
     why = "it is a folder" if path.is_dir() else "there is no such folder" if not path.parent.is_dir() else ""
     if why or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(
-            f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder that you may write to."
+            f"`{path}` cannot be written ({why or 'Permission denied'}). Name a file in a folder that you may write to."
         )
 
 
@@ -189,5 +189,5 @@ def _write_page(path: str, made: ReplayReport) -> None:
     try:
         Path(path).write_text(page(made.as_json()), encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written: {error.strerror}. Name another file.") from error
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error
     screen.warn(f"The page is `{path}`.")

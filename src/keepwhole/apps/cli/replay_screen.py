@@ -24,8 +24,8 @@ _MISSED = 60
 
 
 _LEGEND = (
-    "all-in cost: of input with prompt caching, and of one call to fetch each result that something is missing from, "
-    "against sending everything. evidence kept: of what later steps used, what they would still have seen."
+    "All-in cost: the input with prompt caching, plus one call to fetch back each result that lacked something, "
+    "as a share of sending everything. Evidence kept: the share of what later steps used that they would still see."
 )
 
 
@@ -64,7 +64,7 @@ def format_percent(share: float | None) -> str:
 def print_places(found: Sequence[LogLocation]) -> None:
     """Print where logs were found."""
     rows = [(place.client, str(place.path), f"{len(place.files):,}", size_text(place.bytes)) for place in found]
-    screen.print_table(("client", "where", "logs", "size"), rows, right=(2, 3))
+    screen.print_table(("Client", "Folder", "Logs", "Size"), rows, right=(2, 3))
 
 
 def print_first_totals(totals: LogTotals) -> None:
@@ -100,7 +100,8 @@ def print_totals(found: LogTotals) -> None:
         screen.say(f"  {screen.line(tool, 24):<{name}}  {format_count(tokens):>6}  {part:>5}  {screen.dim(bar)}")
     others = found.tools.most_common()[_TOOLS:]
     if others:
-        screen.say(f"  and {format_count(sum(tokens for _, tokens in others))} by {len(others)} other tools")
+        tokens = format_count(sum(tokens for _, tokens in others))
+        screen.say(f"  and {tokens} by {screen.plural(len(others), 'other tool')}")
 
 
 def print_unread(found: Sequence[Mapping[str, Any]]) -> None:
@@ -120,7 +121,7 @@ def print_policies(report: ReplayReport) -> None:
     screen.say("")
     if report.totals["never_used"] is not None:
         share = format_percent(report.totals["never_used"])
-        print_paragraph(f"{share} of what tools returned was in results of which nothing was ever used again.")
+        print_paragraph(f"{share} of what tools returned was in results that were never used again.")
     print_paragraph(
         f"Replayed {which} at the prices of {report.provider} ({price}), window {format_count(report.window)}:"
     )
@@ -140,7 +141,7 @@ def _print_sources(rows: Sequence[Mapping[str, Any]]) -> None:
     if not whole:
         return
     names = [name for name in MEANINGS if any(row["sent_from"][name] for row in rows)]
-    heads = ("sent, by source", *names, "arguments kept")
+    heads = ("Sent, by source", *map(str.capitalize, names), "Arguments kept")
     cells = [
         [
             screen.line(row["name"], 30),
@@ -163,18 +164,18 @@ def _print_verdicts(rows: Sequence[Mapping[str, Any]]) -> None:
 
 _Row: TypeAlias = Mapping[str, Any]
 _COLUMNS: dict[str, Callable[[_Row], str]] = {
-    "policy": lambda row: str(row["name"]),
-    "all-in cost (95 %)": lambda row: _interval(row, "all_in_context"),
-    "dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
-    "evidence kept": lambda row: _interval(row, "in_context"),
-    "overflow": lambda row: format_percent(row["overflow"]),
-    "compacts first": lambda row: _compacts(row),
+    "Policy": lambda row: str(row["name"]),
+    "All-in cost (95 %)": lambda row: _interval(row, "all_in_context"),
+    "Dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
+    "Evidence kept": lambda row: _interval(row, "in_context"),
+    "Overflow": lambda row: format_percent(row["overflow"]),
+    "First compaction": lambda row: _compacts(row),
 }
 """The most important first; columns that do not fit are left out from the end."""
 
 
 def _table(rows: Sequence[_Row]) -> None:
-    columns = {name: cell for name, cell in _COLUMNS.items() if name != "dollars" or rows[0]["dollars"] is not None}
+    columns = {name: cell for name, cell in _COLUMNS.items() if name != "Dollars" or rows[0]["dollars"] is not None}
     names = list(columns)
     _print_fitting(names, [[screen.line(cell(row), 30) for cell in columns.values()] for row in rows])
 
@@ -240,7 +241,7 @@ def _print_missed(found: Sequence[Mapping[str, Any]]) -> None:
         )
         for one in found
     ]
-    screen.print_table(("run", "step", "shown at", "tool", "rule", "what", "comes back"), rows, right=(1, 2))
+    screen.print_table(("Run", "Step", "Shown at", "Tool", "Rule", "What", "Comes back"), rows, right=(1, 2))
 
 
 def print_settings(report: ReplayReport) -> None:

@@ -55,7 +55,7 @@ def report(args: argparse.Namespace) -> int:
         return 0
     screen.print_table(("", figures.VIEWED.capitalize(), figures.HELD_OUT.capitalize()), _rows(found))
     if found.mixed:
-        screen.say(f"\n{found.mixed} sessions were both viewed and not, and are in neither column.")
+        screen.say(f"\nIn neither column: {screen.plural(found.mixed, 'session')} with requests of both kinds.")
     screen.say()
     for sentence in found.says:
         screen.say(sentence)
@@ -71,7 +71,7 @@ def _report_tools(found: list[tuple[ServerTools, int]], json: bool) -> int:
         screen.say("No recorded request declares a tool.")
     else:
         print_declared(found)
-        screen.say("\nTokens are those of one request, on average over the sessions that declare the tools.")
+        screen.say("\nTokens are those of one request, averaged over the sessions that declare the tools.")
     return 0
 
 

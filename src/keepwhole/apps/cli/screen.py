@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, TextIO
 
 _BAR = 24
+_USUAL_COLUMNS = 80
 _VISIBLE = frozenset("\n\t")
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 
@@ -187,15 +188,26 @@ class Progress:
         self._total = self._total if total is None else total
         if self._on and time.monotonic() - self._shown > 0.1:
             self._shown = time.monotonic()
-            print(f"\r\x1b[K{self._what}: {self._progress_text()}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{self._line(_columns())}", end="", file=sys.stderr, flush=True)
 
-    def _progress_text(self) -> str:
+    def _line(self, columns: int) -> str:
+        """What is drawn; it fits in a line of the terminal, since a second one would stay when the next is drawn."""
         if not self._total:
-            return self._written(self._done)
-        filled = min(_BAR, _BAR * self._done // self._total)
-        done = self._written(min(self._done, self._total))
-        bar = f"{'█' * filled}{'·' * (_BAR - filled)} {done} of {self._written(self._total)}"
-        return bar + time_left(time.monotonic() - self._began, self._done, self._total)
+            return f"{self._what}: {self._written(self._done)}"[: columns - 1]
+        words = f"{self._written(min(self._done, self._total))} of {self._written(self._total)}"
+        words += time_left(time.monotonic() - self._began, self._done, self._total)
+        width = max(0, min(_BAR, columns - len(f"{self._what}:  {words} ")))
+        filled = min(width, width * self._done // self._total)
+        bar = f"{'█' * filled}{'·' * (width - filled)} " if width else ""
+        return f"{self._what}: {bar}{words}"[: columns - 1]
+
+
+def _columns() -> int:
+    """The columns of the terminal that the error stream is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL_COLUMNS
+    except OSError:
+        return _USUAL_COLUMNS
 
 
 def time_left(passed: float, done: int, total: int) -> str:
@@ -231,5 +243,7 @@ def in_full_list(finding: str) -> str:
 
     >>> in_full_list("Run `keepwhole sessions verify` for the full list; other results are not affected.")
     'Other results are not affected. Run the tool again, or restore a backup: `keepwhole store restore`.'
+    >>> in_full_list("Its header cannot be read. Run `keepwhole sessions verify`.")
+    'Its header cannot be read.'
     """
-    return finding.replace(_ASKED, _GIVEN)
+    return finding.replace(_ASKED, _GIVEN).replace(" Run `keepwhole sessions verify`.", "")

@@ -85,11 +85,11 @@ def _by_relevance(context: CommandContext, args: argparse.Namespace) -> int:
     elif given:
         _print_calls(given)
     elif not found.units and found.is_all:
-        screen.say(f"Nothing in session {session} is relevant to that. Try a name, a path or a number from it.")
+        screen.say(f"Nothing in session {session} is relevant to that. Try a name, a path or a number.")
     else:
         _print(found)
     if not found.is_all and not args.json:
-        screen.say("Results arrived meanwhile that were not looked at. Ask again to search them too.")
+        screen.say("Results that arrived during the search were not searched. Search again to include them.")
     return 0 if found.units or given else _NOTHING
 
 
@@ -186,7 +186,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _nothing(session: str, words: str) -> str:
-    return f"Nothing in session {session} has all of: {screen.line(words)}"
+    return f"No line in session {session} has all of: {screen.line(words)}. Try fewer words, or beginnings of words."
 
 
 def _place(found: Mapping[str, Any]) -> str:

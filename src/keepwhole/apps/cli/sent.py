@@ -35,10 +35,11 @@ def _list(context: CommandContext, json: bool) -> int:
         screen.print_json({"session": name, "requests": [_as_dict(step) for step in steps]})
         return 0
     if not steps:
-        screen.say(f"Session {screen.line(name)} has no recorded request.")
+        advice = "`keepwhole wrap` and `keepwhole proxy` record them."
+        screen.say(f"Session {screen.line(name)} has no recorded request. {advice}")
         return 0
     rows = [_row(step) for step in steps]
-    headers = ("Time", "Branch", "Model", "Everything", "Sent", "Expected", "Cached", "Outcome", "Id")
+    headers = ("Time", "Branch", "Model", "Everything", "Sent", "Expected", "Cached", "Outcome", "ID")
     screen.print_table(headers, rows, right=(3, 4, 5, 6))
     return 0
 

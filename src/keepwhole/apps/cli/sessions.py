@@ -32,7 +32,7 @@ from keepwhole.truncation.notice import size_text
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = add_action(commands, "list", list_sessions, help="all sessions, the newest first", session=False)
+    listing = add_action(commands, "list", list_sessions, help="list all sessions, the newest first", session=False)
     add_count(listing, "--limit", "at most this many (default: all)")
     _add_action_with_id(commands, "show", show_session, help="list the results of a session")
     verifying = _add_action_with_id(
@@ -60,7 +60,7 @@ def _add_action_with_id(
     actions: Actions, name: str, act: Callable[[argparse.Namespace], int], help: str
 ) -> argparse.ArgumentParser:
     parser = add_action(actions, name, act, help)
-    parser.add_argument("id", metavar="ID", nargs="?", help="the session (default: that of --session)")
+    parser.add_argument("id", metavar="ID", nargs="?", help="the session (default: the newest here)")
     return parser
 
 
@@ -98,7 +98,7 @@ def list_sessions(args: argparse.Namespace) -> int:
             )
             for info, one in zip(sessions, listed, strict=True)
         ]
-        heads = ("Session", "Title", "Agent", "Entries", "Size", "Errors", "Paid (saved)", "Last", "State")
+        heads = ("Session", "Title", "Agent", "Entries", "Size", "Errors", "Paid (saved)", "Last active", "State")
         screen.print_table(heads, rows, right=(3, 4, 5, 6))
     return 0
 
@@ -276,7 +276,7 @@ def export(args: argparse.Namespace) -> int:
     context = CommandContext(args)
     info = _session_of(args, context)
     if args.output is None and sys.stdout.isatty():
-        raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
+        raise UsageError("An export is not printed on a terminal. Add `-o FILE`, or send it to a pipe.")
     seqs = () if args.raw else plan_by_shape(context.store, info.name, has_key_shape).seqs
     withheld: frozenset[int] = frozenset(seqs)
     made = export_page.export(context, info.name, args) if args.format != "archive" else None
@@ -285,7 +285,7 @@ def export(args: argparse.Namespace) -> int:
         if made is not None:
             target.write(made)
             return 0
-        progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
+        progress = stack.enter_context(screen.Progress("exporting", info.stored, size_text))
         for line in export_session(context.store, info, withheld):
             target.write(line)
             progress.step(len(line) * 3 // 4)

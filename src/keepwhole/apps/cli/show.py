@@ -41,7 +41,7 @@ def add_show(parser: argparse.ArgumentParser, view: View, command: str) -> None:
         "--part", choices=("result", ARGUMENTS), default="result", help="the result, or the arguments of its call"
     )
     parser.add_argument("--pattern", metavar="TEXT", help="show the places that contain this text")
-    parser.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
+    parser.add_argument("--regex", action="store_true", help="the pattern is an RE2 regular expression")
     parser.add_argument("--context", type=WholeNumber(0), metavar="N", help="lines around each match")
     parser.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
     parser.set_defaults(act=show, view=view, command_words=command)
@@ -84,7 +84,8 @@ def _find(context: CommandContext, what: str) -> Row:
     for number, row in enumerate(context.store.rows(info.name, kind="result"), 1):
         if number == int(what):
             return row
-    raise NotFound(f"Session {info.name} has no result {what}. `keepwhole sessions show` lists its results.")
+    command = f"keepwhole sessions show {info.name}"
+    raise NotFound(f"Session {info.name} has no result {what}. `{command}` lists its results.")
 
 
 def _asks_for_part(args: argparse.Namespace) -> bool:

@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="the model whose window is meant (default: that of the last request, else 200,000 tokens)",
+        help="the model whose window applies (default: that of the last request, else 200,000 tokens)",
     )
     parser.set_defaults(act=status)
 

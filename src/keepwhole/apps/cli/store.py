@@ -29,7 +29,7 @@ def migrate(args: argparse.Namespace) -> int:
     address = config.load(args.config).store
     if not is_address(address):
         raise UsageError(
-            "The record is in a folder, which brings itself up to date. For one on a server set `store`, for example "
+            "A record in a folder updates itself. For a record on a server, set `store`, for example "
             "`KEEPWHOLE_STORE=postgresql://owner@host/database`."
         )
     try:
@@ -42,7 +42,7 @@ def migrate(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json({"store": redacted(address), "ran": ran, "granted": args.grant})
         return 0
-    done = f"ran {ran} script{'' if ran == 1 else 's'}" if ran else "up to date already"
+    done = f"ran {ran} script{'' if ran == 1 else 's'}" if ran else "already up to date"
     granted = f"; `{args.grant}` may add to it and read it" if args.grant else ""
     screen.say(f"✓ {redacted(address)}: {done}{granted}")
     return 0

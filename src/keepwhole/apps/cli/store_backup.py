@@ -31,7 +31,7 @@ def describe(commands: Any) -> None:
 def back_up(args: argparse.Namespace) -> int:
     """Write a backup; exit code 1 where a session had to be left out."""
     if args.file == "-" and sys.stdout.isatty():
-        raise UsageError("A backup is for a file: name one, or send it to a pipe.")
+        raise UsageError("A backup is not printed on a terminal. Name a file, or send it to a pipe.")
     if os.path.lexists(args.file) and not is_backup(args.file):
         raise UsageError(f"`{args.file}` exists and is not a backup, so it is not replaced. Name another file.")
     context = CommandContext(args)

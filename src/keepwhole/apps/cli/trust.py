@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="approve without asking")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--list", action="store_true", help="list what is approved")
-    other.add_argument("--revoke", action="store_true", help="take back every approval of this folder")
+    other.add_argument("--revoke", action="store_true", help="withdraw every approval of this folder")
     parser.set_defaults(act=approve)
 
 
@@ -46,13 +46,11 @@ def approve(args: argparse.Namespace) -> int:
     found = list(_requests(os.path.abspath(args.folder)))
     if args.revoke:
         known = [request.path for request in found if trust.revoke(request.path)]
-        screen.say(
-            "\n".join(f"Not approved any more: {screen.safe(path)}" for path in known) or "Nothing was approved."
-        )
+        screen.say("\n".join(f"No longer approved: {screen.safe(path)}" for path in known) or "Nothing was approved.")
         return 0
     open_requests = [request for request in found if not trust.is_approved(request.path, request.what)]
     if not open_requests:
-        screen.say("Nothing here needs to be approved.")
+        screen.say("Nothing here needs approval.")
         return 0
     for request in open_requests:
         screen.say(screen.safe(request.path))
@@ -63,7 +61,7 @@ def approve(args: argparse.Namespace) -> int:
         return 1
     for request in open_requests:
         trust.approve(request.path, request.what)
-    screen.say("Approved. A change of these lines has to be approved again.")
+    screen.say("Approved. If these lines change, they need approval again.")
     return 0
 
 
@@ -74,7 +72,7 @@ def _requests(folder: str) -> Iterator[Request]:
     if file is not None and wanted:
         yield Request(file, wanted, [f"{key}: {json.dumps(value, default=str)}" for key, value in wanted.items()])
     if home is not None:
-        yield Request(home, config.RECORD, ["has the record: everything that is kept here is written to it"])
+        yield Request(home, config.RECORD, ["is the record here: everything that is kept is written to it"])
     for path, addresses in project_addresses(folder):
         lines = [f"{name} requests, and the key in them, go to {url}" for name, url in addresses.items()]
         yield Request(path, {ADDRESSES: addresses}, lines)

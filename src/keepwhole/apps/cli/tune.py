@@ -3,6 +3,7 @@
 Settings are written only if runs that the weights were not fitted to improve. Nothing leaves the machine.
 """
 
+import shlex
 from pathlib import Path
 
 from keepwhole.apps.cli import screen
@@ -15,15 +16,17 @@ from keepwhole.replay.tuned_weights import LEAST_EVIDENCE, TunedWeights, setting
 EXIT_NOT_BETTER = 1
 
 
-def refuse_existing(path: Path) -> None:
-    """Raise an error for a file that is there, before minutes of work."""
+def check_target(path: Path) -> None:
+    """Raise an error for a file that exists, or that no command would read as settings, before minutes of work."""
     if path.exists():
         raise UsageError(f"`{path}` already exists. Name a new file, and copy `auto.need` from it afterwards.")
+    if path.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"`--tune` writes a settings file. Give a name that ends in `.yaml`, such as `{path}.yaml`.")
 
 
 def tune(job: ReplayJob, now: AutoSettings, path: Path, jobs: int, as_json: bool) -> int:
     """Fit, compare on what was held back, print, and write the file if that improves."""
-    screen.warn("Fitting to two thirds of the tasks, then replaying the others: this takes some minutes.")
+    screen.warn("Fitting to two thirds of the tasks, then replaying the others. This takes a few minutes.")
     found = tuned_weights(job, now, jobs)
     if found is None or not found.has_enough:
         least = f"{LEAST_EVIDENCE:,} pieces of evidence in each part"
@@ -43,15 +46,16 @@ def _write(path: Path, found: TunedWeights) -> None:
     try:
         path.write_text(settings_text(found.weights, "keepwhole replay --tune"), encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written: {error.strerror}. Name another file.") from error
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error
 
 
 def _print(found: TunedWeights, path: Path) -> None:
     rows = [(name, *_figures(row)) for name, row in (("now", found.before), ("tuned", found.after))]
     screen.say(f"On {found.before.runs:,} runs that were held back:\n")
-    screen.print_table(("weights", "evidence kept", "all-in cost"), rows, right=(1, 2))
+    screen.print_table(("Weights", "Evidence kept", "All-in cost"), rows, right=(1, 2))
     if found.is_better:
-        screen.say(f"\nThe weights are in `{path}`. Try them: `keepwhole replay --policy auto {path}`.")
+        command = f"keepwhole replay --policy auto {shlex.quote(str(path))}"
+        screen.say(f"\nThe weights are in `{path}`. Try them: `{command}`.")
     else:
         screen.say("\nThat is not an improvement, so nothing was written. The weights in use are right for your logs.")
 

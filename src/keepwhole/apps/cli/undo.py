@@ -64,8 +64,7 @@ def _all(context: CommandContext, args: argparse.Namespace) -> int:
         screen.say(f"Nothing was hidden in session {session.id}.")
     else:
         results = screen.plural(len(hidden), "result")
-        screen.say(
-            f"Shown in full again in session {session.id}: {results}, about {tokens:,} tokens more in each request; "
-            f"{reread:,} tokens are not served from the cache."
-        )
+        behind = f"; {reread:,} tokens are not served from the cache" if reread else ""
+        words = f"{results}, about {tokens:,} tokens more in each request{behind}"
+        screen.say(f"Shown in full again in session {session.id}: {words}.")
     return 0

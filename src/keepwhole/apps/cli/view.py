@@ -26,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", metavar="NAME", help="the model whose window and prices apply")
     parser.add_argument("--diff", action="store_true", help="show each edit beside what is kept")
-    parser.add_argument("--out", metavar="FILE", help="write what would be sent")
+    parser.add_argument("--out", metavar="FILE", help="write what would be sent to this file")
     add_json(parser)
     parser.set_defaults(act=view)
 
@@ -78,7 +78,7 @@ def _print(projection: Projection) -> None:
             (str(e.step), screen.line(e.tool, 24), e.rule, e.strategy, f"{e.tokens_before:,}", f"{e.tokens_after:,}")
             for e in projection.edits
         ]
-        screen.print_table(("step", "tool", "rule", "strategy", "≈ tokens kept", "≈ sent"), rows)
+        screen.print_table(("Step", "Tool", "Rule", "Strategy", "≈ Tokens kept", "≈ Sent"), rows)
         screen.say()
     share = account.tokens_sent / max(1, account.tokens_whole)
     screen.say(

@@ -98,7 +98,7 @@ def _reporters(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], N
         return
     has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if args.watch and has_terminal:
-        screen.warn("keepwhole: the agent has the terminal; `--watch-file FILE` writes its requests elsewhere")
+        screen.warn("keepwhole: the agent uses this terminal, so no lines are printed; use `--watch-file FILE`")
     yield [partial(_print_line, sys.stderr)] if args.watch and not has_terminal else []
 
 
@@ -112,4 +112,4 @@ def _open(path: str) -> TextIO:
     try:
         return open(path, "a", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written: {error.strerror}. Name another file.") from error
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error

@@ -29,7 +29,8 @@ def advice(client: str, results: str, environ: Mapping[str, str], folder: str) -
         return _claude_code(results, home, *map(_read, files))
     if client == OPENCODE.name:
         return _opencode(results, *(_read(os.path.join(where, "opencode.json")) for where in (own, folder)))
-    return f"It reads back with `sed` in its shell: that needs no permission, unless you forbid reading `{results}`."
+    how = "It reads results back with `sed` in its shell. That needs no permission"
+    return f"{how}, unless you forbid reading `{results}`."
 
 
 def claude_code_rule(results: str, home: str) -> str:
@@ -46,9 +47,9 @@ def _claude_code(results: str, home: str, *settings: Json) -> str:
     given = {"Read", rule, f"Read(/{results}/**)"}
     allowed: list[object] = [one for each in settings for one in _list(mapping(each.get("permissions")).get("allow"))]
     if any(one in given for one in allowed):
-        return f"It may read back without asking: `{rule}` is in `permissions.allow`."
+        return f"It may read results back without asking: `{rule}` is in `permissions.allow`."
     return (
-        f"To let it read back without asking, add `{rule}` to `permissions.allow`; "
+        f"To let it read results back without asking, add `{rule}` to `permissions.allow`; "
         "Keepwhole does not change permissions."
     )
 
@@ -56,8 +57,9 @@ def _claude_code(results: str, home: str, *settings: Json) -> str:
 def _opencode(results: str, *settings: Json) -> str:
     rule = json.dumps({"permission": {_OUTSIDE: {f"{results}/**": "allow"}}})
     if not any(_denies(mapping(each).get("permission")) for each in settings):
-        return f"The plugin lets it read back without asking, as `{rule}` does."
-    return f"Your settings deny it to read back, so nothing is shortened. To allow it, put `{rule}` in their place."
+        return f"The plugin lets it read results back without asking, as `{rule}` does."
+    denied = "Your settings forbid it to read results, so nothing is shortened"
+    return f"{denied}. To allow it, replace that rule by `{rule}`."
 
 
 def _denies(permission: object) -> bool:

@@ -116,7 +116,7 @@ def _without(text: str, event: str, entry: int) -> tuple[str, bool]:
 
 def _must(part: Part | None) -> Part:
     if part is None:
-        raise ValueError("a key is there twice")
+        raise ValueError("a key is in it twice")
     return part
 
 

@@ -149,7 +149,7 @@ def foresee(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any
     session = services.record.session(asked.session)
     row = session.store.find(asked.session, kept.result.trace_id)
     if row is None:
-        raise NotFound(f"Session `{asked.session[:80]}` has no result `{asked.id[:80]}` any more.")
+        raise NotFound(f"Session `{asked.session[:80]}` no longer has the result `{asked.id[:80]}`.")
     return foresee_undo(session, row).as_dict()
 
 

@@ -133,7 +133,7 @@ class Record:
                 return known
         row = self.store.find(name, kept.result.trace_id)
         if row is None:
-            raise NotFound(f"Session `{name[:80]}` has no result `{kept.result.trace_id}` any more.")
+            raise NotFound(f"Session `{name[:80]}` no longer has the result `{kept.result.trace_id}`.")
         made = _OpenBody(self.store.open(body_of(row)))
         with self._lock:
             known = self._readers.setdefault(key, made)

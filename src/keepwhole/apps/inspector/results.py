@@ -124,7 +124,7 @@ def find_text(record: Record, name: str, any_id: str, query: Mapping[str, str]) 
     """The lines of a result that contain a text, as far as the time allows, and where to continue."""
     text = query.get("text", "")
     if not text:
-        raise UsageError("Give a text to look for.")
+        raise UsageError("Give the text to look for.")
     first, most = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "most", 50, 1, 200)
     found: list[dict[str, Any]] = []
     with record.open_result(name, any_id) as (_, reader):

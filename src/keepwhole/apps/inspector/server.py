@@ -82,7 +82,7 @@ class Inspector:
             raise
         except Exception as error:
             return _json_response(
-                {"error": f"Something is wrong here ({type(error).__name__}). Run `keepwhole doctor`."}, 500
+                {"error": f"The inspector failed ({type(error).__name__}). Run `keepwhole doctor`."}, 500
             )
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -242,7 +242,7 @@ async def _next_line(lines: "asyncio.Queue[dict[str, Any]]") -> dict[str, Any]:
 def _route(request: web.BaseRequest) -> tuple[Route, tuple[str, ...]]:
     route = find_route(request.method, request.raw_path.partition("?")[0])
     if isinstance(route, int):
-        words = "There is nothing at this address." if route == 404 else "This address is asked otherwise."
+        words = "There is nothing at this address." if route == 404 else "This address needs another HTTP method."
         raise _Refused(route, words)
     return route
 

@@ -418,14 +418,12 @@ _ORDERS: dict[str, Callable[[SessionInfo, dict[str, Any]], Any]] = {
 def _notes(timeline: Timeline) -> list[str]:
     """Sentences about damage, broken answers and foreign cuts in a session."""
     broken = [f"entry {each.seq} is damaged and left out" for each in timeline.broken[:20]]
-    outcomes = timeline.totals.outcomes
-    ended = [
-        f"{outcomes[outcome]} answer{'s' * (outcomes[outcome] > 1)} {words}"
-        for outcome, words in (("incomplete", "broke off"), ("refused", "refused by the provider"))
-        if outcomes[outcome]
-    ]
+    broke_off, refused = (timeline.totals.outcomes[outcome] for outcome in ("incomplete", "refused"))
+    ended = [f"{broke_off} answer{'s' * (broke_off > 1)} broke off"] if broke_off else []
+    ended += [f"the provider refused {refused} request{'s' * (refused > 1)}"] if refused else []
     flagged = timeline.totals.flagged
-    cut = [f"{flagged} result{'s' * (flagged > 1)} had been cut before Keepwhole got it"] if flagged else []
+    whose = "them" if flagged > 1 else "it"
+    cut = [f"{flagged} result{'s' * (flagged > 1)} had been cut before Keepwhole got {whose}"] if flagged else []
     return broken + ended + cut
 
 

@@ -63,7 +63,7 @@ class Calling:
         try:
             return await Kept(self._session, name, arguments, ctx.protocol_version).within_budget(result)
         except Exception:  # a result that is not in the record is passed on whole, whatever the reason
-            _log.exception("a result of %r could not be kept; it is passed on whole", upstream.name)
+            _log.exception("a result of %r could not be kept; it is passed on in full", upstream.name)
             return result
 
     async def prompt(self, ctx: Context, _: Any) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def checked(handler: Handler) -> Handler:
     async def answer(ctx: Context, params: Any) -> dict[str, Any]:
         result = valid_answer(ctx.method, ctx.protocol_version, await complete(handler)(ctx, params))
         if result is None:
-            words = f"The answer to `{ctx.method}` cannot be put in terms of revision {ctx.protocol_version}."
+            words = f"The answer to `{ctx.method}` cannot be expressed in protocol revision {ctx.protocol_version}."
             raise MCPError(code=types.INTERNAL_ERROR, message=words)
         return result
 

@@ -58,7 +58,7 @@ class Guard:
         if not {"none", "same-origin"}.issuperset(headers.getlist("sec-fetch-site")):
             return Refusal(403, "Pages of other sites are not served here.")
         if not _asks_for_health(scope) and not is_same(headers.get("authorization", ""), self._token):
-            return Refusal(401, "The token is missing or wrong. It goes into `Authorization: Bearer`.")
+            return Refusal(401, "The token is missing or wrong. Send it as `Authorization: Bearer TOKEN`.")
         return None
 
 

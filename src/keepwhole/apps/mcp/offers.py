@@ -29,7 +29,7 @@ MOST_PAGES = 1_000
 """Pages of one list of one server; what follows is not asked for."""
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "arguments")
 _SENTENCES = {
-    "changed": "is not described as when it was pinned",
+    "changed": "is described differently than when it was pinned",
     "new": "was not there when the others were pinned",
 }
 _log = logging.getLogger("keepwhole.mcp")

@@ -106,7 +106,7 @@ class Parked:
         if self._outcome is not None:
             return self._outcome
         if self.scope.cancelled_caught:
-            raise MCPError(code=types.INVALID_REQUEST, message="This call was given up. Call the tool again.")
+            raise MCPError(code=types.INVALID_REQUEST, message="This call was abandoned. Call the tool again.")
         asked = {
             key: request.model_dump(by_alias=True, mode="json", exclude_none=True)
             for key, (request, _) in self._asked.items()
@@ -141,7 +141,7 @@ def refuse_unoffered(ctx: ServerRequestContext[Any, Any], request: types.InputRe
     """`MCPError` where the client does not offer what a server asks of it."""
     wanted, offered = _CAPABILITY[request.method], ctx.session.client_capabilities
     if offered is None or getattr(offered, wanted) is None:
-        raise MCPError(code=types.METHOD_NOT_FOUND, message=f"The client offers no {wanted}.")
+        raise MCPError(code=types.METHOD_NOT_FOUND, message=f"The client does not offer {wanted}.")
 
 
 def _answer_type(request: types.InputRequest) -> type[BaseModel]:

@@ -92,7 +92,7 @@ def _own_settings(raw: dict[str, Any]) -> dict[str, Any]:
 def _pinning(path: str, raw: dict[str, Any]) -> Pinning:
     said: Any = _own_settings(raw).get("pins", "warn")
     if said not in ("warn", "block"):
-        raise ConfigError(f"`keepwhole.pins` in `{path}` is `warn` or `block`.")
+        raise ConfigError(f"`keepwhole.pins` in `{path}` must be `warn` or `block`.")
     return said
 
 
@@ -101,7 +101,7 @@ def _allow_lists(path: str, raw: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     lists = cast("dict[str, Any]", said) if isinstance(said, dict) else None
     if lists is None or not all(map(_is_list_of_names, lists.values())):
         raise ConfigError(
-            f"`keepwhole.allow` in `{path}` is a list of tools for each client, "
+            f"`keepwhole.allow` in `{path}` must be a list of tools for each client, "
             'such as `{"claude-code": ["git__*"], "*": ["git__git_log"]}`.'
         )
     return {client: tuple(names) for client, names in lists.items()}

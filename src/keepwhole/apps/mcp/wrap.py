@@ -40,7 +40,7 @@ def wrap(path: str, every: bool = False) -> Wrapped:
     fresh = [entry for entry in entries if not _is_ours(entry) and _can_wrap(entry.value, every)]
     left = [entry.key for entry in entries if not _is_ours(entry) and not _can_wrap(entry.value, every)]
     if any(entry.key == OWN and not _is_ours(entry) for entry in entries):
-        raise UsageError(f"`{path}` has a server called `{OWN}` already. Rename it first.")
+        raise UsageError(f"`{path}` already has a server named `{OWN}`. Rename it first.")
     if not fresh:
         return Wrapped(path, [], left)
     beside = _beside(path)
@@ -138,7 +138,7 @@ def _replace(path: str, before: bytes | None, text: str, mode: int | None = None
 def _entries(text: str) -> list[Part]:
     """The servers, each with its place in the text."""
     if not isinstance(parse(text.removeprefix("\ufeff")), dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     members = [part for part in parts(text, text.index("{")) if part.key in _KEYS]
     _refuse_twice(members)
     for part in members:

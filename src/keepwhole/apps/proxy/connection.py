@@ -85,8 +85,8 @@ class Connection(RequestHandler):
             _log.error("a request failed: %s", type(exc).__name__)
         if request.writer.output_size > 0:
             raise ConnectionError("an answer has begun already")
-        words = "This HTTP request is not understood." if status < 500 else "The proxy failed at this request."
-        response = error_response(status, words)
+        failed = "The proxy failed on this request. Send it again."
+        response = error_response(status, failed if status >= 500 else "This is not a valid HTTP request.")
         response.force_close()
         return response
 

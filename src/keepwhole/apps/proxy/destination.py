@@ -44,7 +44,7 @@ class UnknownUpstream(Exception):
     """A path belongs to a provider whose address only the settings can name, and they do not."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"This path is one of `{name}`, whose address is yours: set `proxy.upstreams.{name}` to it.")
+        super().__init__(f"This path belongs to `{name}`, which has no default address. Set `proxy.upstreams.{name}`.")
 
 
 class Upstreams:
@@ -175,7 +175,7 @@ class TenantRouter:
         shown = credentials_of(path, headers, request.fields)
         if not shown and not self._has_warned:
             self._has_warned = True
-            _log.warning("requests without any credential come: they share one owner, and see each other's sessions")
+            _log.warning("requests arrive without a credential: they share one owner and see each other's sessions")
         owner = self._tenants.of(shown)
         forms = account_forms(shown, headers, request.fields)
         if forms is None:

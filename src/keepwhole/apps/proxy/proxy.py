@@ -89,7 +89,7 @@ class Proxy:
         self.on_request(request.protocol)
         setup = self.setup
         if request.version < HttpVersion10:
-            return error_response(400, "Ask in HTTP/1.1.")
+            return error_response(400, "Use HTTP/1.1.")
         target = setup.gate.admit(request.raw_path, request.headers)
         if isinstance(target, Refusal):
             self.counters.add_refused(target.status)
@@ -178,7 +178,7 @@ class Proxy:
         except BodyTooLarge:
             return _refuse(proxied, 413, "The request is larger than `proxy.max_body`. Raise it, or send less.")
         except BodyTimeout:
-            return _refuse(proxied, 408, "The request did not come in time. Send it again.")
+            return _refuse(proxied, 408, "The request did not arrive in time. Send it again.")
         except ClientGone:
             proxied.broken = "incomplete"
             hang_up(request)

@@ -102,7 +102,7 @@ class Relay:
         if _is_stream(upstream):
             return await self._relay_stream(exchange, upstream)
         if self._response is not None:
-            raise Unreachable(f"{self._url.host} went on with a stream in another form.")
+            raise Unreachable(f"{self._url.host} continued the stream in another format.")
         return await self._relay_whole(exchange, upstream)
 
     async def _relay_whole(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
@@ -234,7 +234,8 @@ class Relay:
         if self._response is None:
             return
         if is_stream and is_between_events(last):
-            event = exchange.error_event(502, error_body(502, "The upstream's answer was cut.", self._proxied.endpoint))
+            body = error_body(502, "The upstream's answer was cut off.", self._proxied.endpoint)
+            event = exchange.error_event(502, body)
             await write(self._response, self._request, event)
             await self._response.write_eof()
         else:

@@ -34,14 +34,14 @@ _HELP = {
     "requests_total": "Requests that were answered.",
     "request_seconds_total": "Seconds until their last byte.",
     "first_byte_seconds_total": "Seconds until their first byte.",
-    "tokens_whole_total": "Tokens that clients meant to send, about.",
-    "tokens_sent_total": "Tokens that were sent of these, about.",
-    "shadow_tokens_saved_total": "Tokens that would not have been sent if it were not the shadow, about.",
-    "shadow_edited_total": "Results in requests that would have been shown otherwise if it were not the shadow.",
+    "tokens_whole_total": "Estimated tokens that clients meant to send.",
+    "tokens_sent_total": "Estimated tokens that were sent of these.",
+    "shadow_tokens_saved_total": "Estimated tokens that `mode: on` would have left out of requests in shadow mode.",
+    "shadow_edited_total": "Results that `mode: on` would have changed in requests in shadow mode.",
     "input_tokens_total": "Tokens that providers billed as input.",
     "cached_tokens_total": "Tokens of these that came from their caches.",
     "foreseen_cached_tokens_total": "Tokens that should have come from their caches.",
-    "decisions_total": "Results that were shown otherwise from then on.",
+    "decisions_total": "Results whose view changed from then on.",
     "unstored_total": "Results that could not be stored and were sent in full.",
     "recall_rounds_total": "Rounds in which a model read something back.",
 }
@@ -203,15 +203,15 @@ def summary_line(proxied: ProxiedRequest) -> str:
     if exchange is not None:
         would, account = exchange.account, exchange.account.as_sent
         words.append(f"{_short(account.tokens_whole)} → {_short(account.tokens_sent)} tokens")
-        words += [f"{_short(would.tokens_sent)} if it were not the shadow"] * (would.tokens_sent < account.tokens_sent)
-        words += [f"{_results(account.edited)} shown otherwise"] * bool(account.edited)
-        words += [f"{account.new_decisions} of them from now on"] * bool(account.new_decisions)
+        words += [f"{_short(would.tokens_sent)} with mode: on"] * (would.tokens_sent < account.tokens_sent)
+        words += [f"{_counted(account.edited, 'result')} changed"] * bool(account.edited)
+        words += [f"{account.new_decisions} of them new"] * bool(account.new_decisions)
         words += [f"{account.unstored} not stored"] * bool(account.unstored)
-        words += [f"{exchange.count} rounds of recall"] * bool(exchange.count)
+        words += [f"{_counted(exchange.count, 'hidden recall')}"] * bool(exchange.count)
     if proxied.usage is not None:
         expected = "" if proxied.predicted is None else f" (expected {_short(proxied.predicted)})"
         words.append(f"cached {_short(proxied.usage.cached)} of {_short(proxied.usage.input)}{expected}")
-    words.append(f"{proxied.first:.2f} s to the first byte, {proxied.seconds:.1f} s")
+    words.append(f"{proxied.first:.2f} s to the first byte, {proxied.seconds:.1f} s in total")
     if exchange is not None:
         words.append(f"{ascii(exchange.session[:60])[1:-1]} {ascii(exchange.identity.branch[:20])[1:-1]}")
     words += [proxied.note] * bool(proxied.note)
@@ -223,8 +223,8 @@ def print_summary(proxied: ProxiedRequest) -> None:
     print(summary_line(proxied), file=sys.stderr, flush=True)
 
 
-def _results(count: int) -> str:
-    return f"{count} result{'s' * (count != 1)}"
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _short(tokens: int) -> str:

@@ -104,8 +104,8 @@ _CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...
         "sent",
         "Sources",
         "What requests consist of",
-        "Tokens of all requests under each policy, as shares of all that is sent with everything. Arguments kept: of "
-        "what only an argument of an earlier call could have told a later step, what was still shown.",
+        "Tokens of all requests under each policy, as shares of all that is sent with everything. Arguments kept: the "
+        "share of what later steps could know only from the arguments of earlier calls that was still shown.",
         sources,
     ),
     ("biggest", "Results", "The biggest results", "What each policy would have made of them.", results),

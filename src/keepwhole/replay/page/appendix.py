@@ -68,7 +68,7 @@ def unread(report: Part) -> Markup:
     amount = "" if size is None else f" ({size_text(int(size))})"
     first = tag("p", f"{plural(files, 'file')}{amount} held {plural(number(read, 'runs'), 'run')}.")
     if not found:
-        return join(first, tag("p", "Nothing was passed over."))
+        return join(first, tag("p", "Nothing was left out."))
     return join(first, tag("ul", [_unread_item(each) for each in found], class_="unread"))
 
 

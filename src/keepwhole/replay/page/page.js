@@ -35,7 +35,7 @@
       });
       body.append(...rows.map(([, row]) => row));
     }
-    say(`Sorted by ${head.textContent}, ${down ? "falling" : "rising"}.`);
+    say(`Sorted by ${head.textContent}, ${down ? "descending" : "ascending"}.`);
   };
   for (const head of document.querySelectorAll("th[data-sort]")) {
     const button = make("button", { type: "button" }, head.textContent);

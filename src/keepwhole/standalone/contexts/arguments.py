@@ -10,7 +10,7 @@ from keepwhole.errors import UsageError
 def check_text(name: str, value: object) -> str:
     """Return the value where it is a text, else `UsageError`."""
     if not isinstance(value, str):
-        raise _wrong(name, "a text", value)
+        raise _wrong(name, "a string", value)
     return value
 
 
@@ -26,13 +26,13 @@ def check_mapping(name: str, value: object) -> Mapping[Any, Any]:
 def check_id(name: str, value: object, kinds: tuple[type, ...] = (str,)) -> None:
     """`UsageError` where the value is neither None nor of these types."""
     if value is not None and (not isinstance(value, kinds) or not isinstance(value, Hashable)):
-        raise _wrong(name, " or ".join({str: "a text", int: "a number"}[kind] for kind in kinds), value)
+        raise _wrong(name, " or ".join({str: "a string", int: "a number"}[kind] for kind in kinds), value)
 
 
 def check_limit(name: str, value: object) -> None:
     """`UsageError` where the value is neither None nor a number of at least 0."""
     if value is not None and (not isinstance(value, int) or value < 0):
-        raise UsageError(f"`{name}` is how many files are given at most, 0 or more.")
+        raise UsageError(f"`{name}` is the largest number of files to give, 0 or more.")
 
 
 def check_paths(name: str, values: object) -> list[str]:
@@ -53,4 +53,4 @@ def _path(name: str, value: object) -> str:
 
 
 def _wrong(name: str, wanted: str, value: object) -> UsageError:
-    return UsageError(f"`{name}` is {wanted}; this is of type `{type(value).__name__}`.")
+    return UsageError(f"`{name}` must be {wanted}; this is of type `{type(value).__name__}`.")

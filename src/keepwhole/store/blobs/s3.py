@@ -105,7 +105,7 @@ class S3Blobs:
                 continue
             self._is_believed = True
             return name
-        raise S3Error("it says of every new name that it is taken")
+        raise S3Error("it reports every new name as taken")
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """Open the body `blob` for reading."""
@@ -224,7 +224,7 @@ def _put(name: str, reader: BodyReader, is_believed: bool, store: S3Store) -> No
     try:
         found = obstore.head(store, name)["size"]
     except FileNotFoundError:
-        raise S3Error("it says that it has an object, and does not have it") from None
+        raise S3Error("it reports an object that it does not have") from None
     if found != size:
         raise S3Error(f"{size:,} bytes were sent and it has {found:,}")
 

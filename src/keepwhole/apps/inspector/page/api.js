@@ -14,7 +14,7 @@ export const isSaved = Boolean(own);
 export const saved = own ? JSON.parse(own.textContent) : null;
 
 const CLOSED = "The inspector does not answer. Start it again with `keepwhole inspect`, then reload this page.";
-const LOCKED = "This browser has no key to the record. Open the address that `keepwhole inspect` printed; it carries one.";
+const LOCKED = "This browser has no key to the record. Open the address that `keepwhole inspect` printed; it contains one.";
 
 const part = (name) => encodeURIComponent(name);
 export const path = {

@@ -68,7 +68,7 @@ const useSession = (name) => {
       },
       step: (event) => { tell("step", event); soon(); },
       progress: (event) => tell("progress", event),
-      gone: () => setState({ name, error: { status: 404, message: "This session was purged while you looked at it." } }),
+      gone: () => setState({ name, error: { status: 404, message: "This session was purged while you were looking at it." } }),
     };
     // A long session is read for a while: what is read is shown, and asked for again until all of it is.
     const begin = (summary) => {
@@ -133,15 +133,15 @@ const Header = ({ route, session }) => {
       </nav>
       <span class=${`line ${session.line}`}>${LINES[session.line] ?? ""}</span>
       <${Theme} />
-      <button type="button" class="icon" aria-label="Keys" title="Keys (?)" onClick=${help}>?</button>
+      <button type="button" class="icon" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick=${help}>?</button>
     </div>
     ${Window && session.summary?.indicator && html`<${Window} session=${session} summary=${session.summary} name=${name} follows=${view === "session" || view === "request"} />`}
     ${name && !(session.summary && (Window || !session.summary.indicator)) && !session.error && html`<div class="indicator waiting-bar" aria-hidden="true"></div>`}
   </header>`;
 };
 
-const KEYS = [["j k ↓ ↑", "Next, previous step"], ["Home End", "First, last step"], ["Enter", "Into the step"], ["n", "Next gap of a result"], ["/", "Search"], ["Esc", "Back"], ["?", "These keys"]];
-const Help = () => html`<dialog id="help" aria-labelledby="keys"><h2 id="keys">Keys</h2>
+const KEYS = [["j k ↓ ↑", "Next, previous step"], ["Home End", "First, last step"], ["Enter", "Open the step"], ["n", "Next gap of a result"], ["/", "Search"], ["Esc", "Back"], ["?", "Show these keys"]];
+const Help = () => html`<dialog id="help" aria-labelledby="keys"><h2 id="keys">Keyboard shortcuts</h2>
   <dl>${KEYS.map(([keys, words]) => html`<div key=${keys}><dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd></div>`)}</dl>
   <form method="dialog"><button type="button" onClick=${() => document.getElementById("help").close()}>Close</button></form></dialog>`;
 const help = () => document.getElementById("help").showModal();

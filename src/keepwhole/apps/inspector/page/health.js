@@ -24,7 +24,7 @@ const Verify = ({ sessions }) => {
     <p class="verify"><select aria-label="Session to verify" value=${name} onChange=${(event) => { setName(event.target.value); setState({}); }}>${sessions.map((one) => html`<option key=${one.name} value=${one.name}>${oneLine(one.name)}</option>`)}</select>
       <button type="button" class="main" disabled=${busy || !name} onClick=${verify}>${busy ? "Verifying …" : "Verify"}</button></p>
     <div role="status">${error && html`<p class="note bad">${error.message}</p>`}
-      ${outcome && html`<p class=${outcome.ok ? "note good" : "note bad"}>${outcome.ok ? `${many(outcome.entries, "entry").replace("entrys", "entries")} read: every one is what was kept.` : `${many(outcome.findings.length, "finding")} in ${count(outcome.entries)} entries.`}</p>
+      ${outcome && html`<p class=${outcome.ok ? "note good" : "note bad"}>${outcome.ok ? `${many(outcome.entries, "entry", "entries")} read; nothing has changed since it was kept.` : `${many(outcome.findings.length, "finding")} in ${many(outcome.entries, "entry", "entries")}.`}</p>
         ${outcome.findings.length > 0 && html`<ul>${outcome.findings.slice(0, MOST).map((each, at) => html`<li key=${at}><${Words} text=${typeof each === "string" ? each : `Entry ${each.entry}: ${each.what}`} /></li>`)}</ul>`}`}</div></section>`;
 };
 
@@ -33,8 +33,8 @@ const Doctor = ({ findings }) => html`<section><h2>Doctor</h2><ul class="doctor"
 // Counters by the names that they have for programs, as people say them.
 const NAMES = {
   results_total: "Results kept", truncations_total: "Decisions about how a result is shown", truncated_results_total: "Results shown cut or replaced, now or earlier",
-  chars_in_total: "Characters of all results", chars_out_total: "Characters of them that are shown now", bytes_kept_total: "Bytes of all results",
-  canonical_writes_with_truncation_marker: "Results that had been cut before Keepwhole got them", imitated_arguments_total: "Calls in which a model wrote the words for cut arguments itself",
+  chars_in_total: "Characters of all results", chars_out_total: "Characters of these results that are shown now", bytes_kept_total: "Bytes of all results",
+  canonical_writes_with_truncation_marker: "Results that had been cut before Keepwhole got them", imitated_arguments_total: "Calls in which a model itself wrote Keepwhole's words for cut arguments",
   truncation_rate: "Share of results shown cut or replaced", tool_refetch_rate: "Share of calls repeated while the result was hidden",
 };
 const Counters = ({ counters }) => {

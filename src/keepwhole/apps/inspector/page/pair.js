@@ -18,7 +18,7 @@ export const Segments = ({ segments, pane }) => html`<div class="text seen" tabi
 })}</div>`;
 
 // The original in order; what the model did not see is shaded.
-const Original = ({ canonical, more, pane }) => html`<div class="text" tabindex="0" role="group" aria-label="Canonical, its text" ref=${pane}>
+const Original = ({ canonical, more, pane }) => html`<div class="text" tabindex="0" role="group" aria-label="What the tool returned, its text" ref=${pane}>
   ${canonical.segments ? canonical.segments.map((each, at) => (each.part === "kept" ? html`<pre key=${at}>${visible(each.text)}</pre>`
     : html`<div key=${at} class=${`segment unseen ${each.part}`}><span class="aside">${PARTS[each.part]}${from(each)}</span><pre>${visible(each.text)}</pre>
       ${each.more && html`<p class="more">… ${many(each.chars - each.text.length, "character")} more that the model did not see</p>`}</div>`))
@@ -34,7 +34,7 @@ export const Media = ({ address, media }) => html`<figure class="media">
 // Arguments are JSON; with a line for each key they can be read and compared.
 export const spread = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
 const Given = ({ label, text, more }) => html`<section aria-label=${label}><h4>${label} <small>${many(text.length, "character")}</small></h4>
-  <div class="text" tabindex="0" role="group" aria-label=${`${label}, as text`}><pre>${visible(spread(text))}</pre>${more && html`<p class="more">The page shows no more of them.</p>`}</div></section>`;
+  <div class="text" tabindex="0" role="group" aria-label=${`${label}, as text`}><pre>${visible(spread(text))}</pre>${more && html`<p class="more">This page shows no more of them.</p>`}</div></section>`;
 export const Arguments = ({ given }) => {
   if (given?.shown) return html`<div class="pair given"><${Given} label="Arguments as the model wrote them" text=${given.whole} more=${given.more} /><${Given} label="Arguments as they are sent" text=${given.shown} /></div>`;
   if (!(given?.chars > MOST_GIVEN)) return "";
@@ -69,7 +69,7 @@ export const Pair = ({ name, result, upto }) => {
   const size = media ? bytes(media.size) : `${many(result.chars, "character")} · ${many(result.lines, "line")}`;
   const both = segments?.length;
   return html`${gaps.total > 0 && html`<p class="gaps"><button type="button" class="small" onClick=${gaps.next}>Next gap</button> <small role="status">${gaps.at < 0 ? many(gaps.total, "gap") : `gap ${gaps.at + 1} of ${gaps.total}`}</small></p>`}
-  <div class=${both ? "pair" : "pair alone"}><section aria-label="Canonical"><h4>${both ? "What the tool returned" : "What the tool returned, and the model saw"} <small>${size}</small></h4>
+  <div class=${both ? "pair" : "pair alone"}><section aria-label="What the tool returned"><h4>${both ? "What the tool returned" : "What the tool returned, and the model saw"} <small>${size}</small></h4>
       ${media ? html`<${Media} address=${path.result(name, result.trace_id)} media=${media} />` : html`<${Original} canonical=${answer.canonical} more=${full} pane=${gaps.panes[0]} />`}</section>
     ${both ? html`<section aria-label="What the model saw"><h4>What the model saw <small>${many(answer.shown.chars, "character")}</small></h4>
       <${Segments} segments=${segments} pane=${gaps.panes[1]} /></section>` : ""}</div><${Arguments} given=${answer.arguments} />`;

@@ -24,7 +24,7 @@ export const share = (value) => (value === null || value === undefined ? "–" :
 export const changed = (cost) => (cost.is_loss ? oneLine(cost.saved).replace("−", "") : oneLine(cost.saved));
 // With a plan nobody is billed by the token.
 export const priced = (cost) => (cost.basis === "list price" ? ["At list price", "Would have been"] : ["Paid", "Would have paid"]);
-export const many = (value, one) => `${count(value)} ${one}${value === 1 ? "" : "s"}`;
+export const many = (value, one, several = `${one}s`) => `${count(value)} ${value === 1 ? one : several}`;
 export const money = (value) => (value === null || value === undefined ? "–" : `$${value.toFixed(Math.abs(value) < 1 ? 3 : 2)}`);
 // Tokens less, or more, than the whole.
 export const Difference = ({ tokens, unit = "" }) => html`<em class=${tokens > 0 ? "loss" : ""}>${tokens > 0 ? "+" : "−"}${short(Math.abs(tokens))}${unit}</em>`;

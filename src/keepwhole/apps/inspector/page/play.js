@@ -38,8 +38,8 @@ const typed = (settings, known) => Object.fromEntries(Object.entries(settings).f
 const FIGURES = [
   ["tokens", "Tokens sent", (value) => short(value), false],
   ["dollars", "Cost with the cache", money, false],
-  ["cost", "Cost with the cache, of sending everything", (value) => share(value), false],
-  ["evidence", "Evidence in view", (value) => share(value), true],
+  ["cost", "Cost with the cache, as a share of sending everything", (value) => share(value), false],
+  ["evidence", "Evidence kept", (value) => share(value), true],
   ["rewrites", "Prefix rewrites", (value) => count(value), false],
   ["compaction_step", "First compaction", (value) => (value === null || value === undefined ? "never" : `step ${count(value + 1)}`), true],
 ];
@@ -80,7 +80,7 @@ const Form = ({ known, run, busy }) => {
   };
   return html`<form class="settings" onSubmit=${submit}>
     <div class="field"><label for="policy">Policy</label><select id="policy" value=${policy} onChange=${(event) => setPolicy(event.target.value)}>${[...new Set(known.policies)].map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
-    <div class="field"><label for="preset">Preset</label><select id="preset" value=${preset} onChange=${(event) => setPreset(event.target.value)}><option value="">${known.now?.preset ? `${oneLine(known.now.preset)} (now)` : "as it is"}</option>${known.presets.filter((each) => each !== known.now?.preset).map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
+    <div class="field"><label for="preset">Preset</label><select id="preset" value=${preset} onChange=${(event) => setPreset(event.target.value)}><option value="">${known.now?.preset ? `${oneLine(known.now.preset)} (now)` : "unchanged"}</option>${known.presets.filter((each) => each !== known.now?.preset).map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
     <p><button type="submit" class="main" disabled=${busy}>${busy ? "Replaying …" : "Replay this session"}</button></p>
     ${own.length > 0 && html`<fieldset><legend>Settings of ${oneLine(policy)}</legend>${grouped(own).map(([name, members]) => html`<${Group} key=${name} name=${name} members=${members} settings=${settings} change=${change} />`)}</fieldset>`}</form>`;
 };

@@ -36,18 +36,18 @@ const counted = (runs, state) => runs.filter((each) => each.state === state).red
 const Since = ({ name, known }) => {
   if (!known.before) return html`<p class="quiet">The first request of its branch: ${many(known.total, "message")}.</p>`;
   const [fresh, changed] = [counted(known.runs, "new"), counted(known.runs, "changed")];
-  const words = [fresh && many(fresh, "new message"), changed && `${count(changed)} changed`, known.gone && `${count(known.gone)} gone`, known.is_system_new && "another system prompt"].filter(Boolean).join(", ");
-  return html`<p class="quiet">Since ${known.before.index === null ? "the request before" : html`<a href=${to.request(name, known.before.id)}>the request before</a>`} (step ${known.before.number ?? known.before.index + 1}): ${words || "nothing changed"}. ${many(known.total, "message")} in all.</p>`;
+  const words = [fresh && many(fresh, "new message"), changed && `${count(changed)} changed`, known.gone && `${count(known.gone)} gone`, known.is_system_new && "a different system prompt"].filter(Boolean).join(", ");
+  return html`<p class="quiet">Since ${known.before.index === null ? "the previous request" : html`<a href=${to.request(name, known.before.id)}>the previous request</a>`} (step ${known.before.number ?? known.before.index + 1}): ${words || "nothing changed"}. ${many(known.total, "message")} in all.</p>`;
 };
 
 const Messages = ({ name, address }) => {
   const { answer, error, again } = useAnswer(`${address}/messages`, { count: 0 });
   if (error) return html`<${Broken} error=${error} again=${again} />`;
   if (!answer) return html`<${Skeleton} rows=${10} />`;
-  if (!answer.is_readable) return html`<p class="quiet">This request has no messages that can be read; see it as it was sent.</p>`;
+  if (!answer.is_readable) return html`<p class="quiet">This request has no readable messages.${isSaved ? "" : " The tab “As it was sent” has its bytes."}</p>`;
   let open = 0;
   return html`<${Since} name=${name} known=${answer} />
-    <details class="fixed"><summary>System prompt <small>${many(answer.system.chars, "character")}</small>${answer.is_system_new ? html` <b class="badge turn">changed</b>` : ""}</summary>${answer.system.chars ? html`<${Text} part=${answer.system} label="the system prompt" />` : html`<p class="quiet">There is nothing besides the messages.</p>`}</details>
+    <details class="fixed"><summary>System prompt <small>${many(answer.system.chars, "character")}</small>${answer.is_system_new ? html` <b class="badge turn">changed</b>` : ""}</summary>${answer.system.chars ? html`<${Text} part=${answer.system} label="the system prompt" />` : html`<p class="quiet">This request has no system prompt.</p>`}</details>
     <details class="fixed"><summary>Tools <small>${count(answer.tools.length)}, ${count(answer.tools.reduce((sum, each) => sum + each.tokens, 0))} tokens</small></summary><ul class="offered">${answer.tools.map((each, at) => html`<li key=${at}><code>${oneLine(each.name)}</code> <small>${count(each.tokens)} tokens</small></li>`)}</ul></details>
     <ol class="runs">${answer.runs.map((run) => {
       const shown = run.state !== "same" && open < OPEN;
@@ -61,7 +61,7 @@ const Answered = ({ name, address }) => {
   if (error) return html`<${Broken} error=${error} again=${again} />`;
   if (!answer) return html`<${Skeleton} rows=${3} />`;
   if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
-  if (!answer.messages?.length) return html`<p class="quiet">${answer.status === undefined ? "No answer was recorded." : "Nothing that can be read as messages; see its bytes."}</p>`;
+  if (!answer.messages?.length) return html`<p class="quiet">${answer.status === undefined ? "No answer was recorded." : `The answer has no readable messages.${isSaved ? "" : " The tab “As it was sent” has its bytes."}`}</p>`;
   return html`<div class="answer">${answer.messages.flatMap((each) => each.parts).map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`)}</div>`;
 };
 
@@ -88,10 +88,10 @@ const Pretty = ({ address, title }) => {
   if (state.error) return html`<${Broken} error=${state.error} />`;
   if (state.text === undefined) return html`<${Skeleton} rows=${12} />`;
   const shown = state.text.slice(from, from + PAGE);
-  return html`<div class="head"><p class="quiet">${state.plain ? "Not one JSON value: shown unchanged." : "Indented to be read; the bytes that were sent are behind the next tab."}</p><${Copy} text=${() => state.text} label="Copy" what=${title} /></div>
+  return html`<div class="head"><p class="quiet">${state.plain ? "This is not one JSON value, so it is shown unchanged." : "Indented for reading; the next tab has the bytes that were sent."}</p><${Copy} text=${() => state.text} label="Copy" what=${title} /></div>
     <pre class="body" tabindex="0" aria-label=${title}>${visible(shown)}</pre>
-    ${state.text.length > PAGE && html`<p class="pager"><button type="button" disabled=${from === 0} onClick=${() => setFrom(Math.max(from - PAGE, 0))}>← Before</button>
-      <span>Characters ${count(from)} to ${count(from + shown.length)} of ${count(state.text.length)}</span><button type="button" disabled=${from + PAGE >= state.text.length} onClick=${() => setFrom(from + PAGE)}>After →</button></p>`}`;
+    ${state.text.length > PAGE && html`<p class="pager"><button type="button" disabled=${from === 0} onClick=${() => setFrom(Math.max(from - PAGE, 0))}>← Previous</button>
+      <span>Characters ${count(from)} to ${count(from + shown.length)} of ${count(state.text.length)}</span><button type="button" disabled=${from + PAGE >= state.text.length} onClick=${() => setFrom(from + PAGE)}>Next →</button></p>`}`;
 };
 
 const Paged = ({ title, address, raw }) => {
@@ -102,9 +102,9 @@ const Paged = ({ title, address, raw }) => {
     <span class="acts">${answer && html`<${Copy} text=${text} label="Copy" what=${`${title}, what is shown`} />`} ${raw && html`<a class="button small" href=${raw} download>Download</a>`}</span></div>
     ${answer?.digest && html`<p class="quiet"><code>${oneLine(answer.digest)}</code></p>`}
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${12} />` : html`<pre class="body" tabindex="0" aria-label=${title}>${visible(text)}</pre>`}
-    ${(answer?.more || from > 0) && html`<p class="pager"><button type="button" disabled=${from === 0} onClick=${() => setFrom(Math.max(from - PAGE, 0))}>← Before</button>
+    ${(answer?.more || from > 0) && html`<p class="pager"><button type="button" disabled=${from === 0} onClick=${() => setFrom(Math.max(from - PAGE, 0))}>← Previous</button>
       <span>Characters ${count(from)} to ${count(from + text.length)}</span>
-      <button type="button" disabled=${!answer?.more} onClick=${() => setFrom(from + (text.length || PAGE))}>After →</button></p>`}
+      <button type="button" disabled=${!answer?.more} onClick=${() => setFrom(from + (text.length || PAGE))}>Next →</button></p>`}
   </section>`;
 };
 

@@ -56,7 +56,7 @@ const Find = ({ address, total, sight, go }) => {
 };
 
 const About = ({ result, decisions }) => {
-  const facts = [["Kept", day(result.at)], ["Size", bytes(result.size ?? result.chars)], result.media ? ["Looks", oneLine(result.media.looks)] : ["Lines", count(result.lines)], ["Tokens", short(result.tokens)], ["Shown", result.shown ? `${short(result.shown.tokens)} tokens` : "whole"], ["Type", oneLine(result.media_type || "text")]];
+  const facts = [["Kept", day(result.at)], ["Size", bytes(result.size ?? result.chars)], result.media ? ["Format", oneLine(result.media.looks)] : ["Lines", count(result.lines)], ["Tokens", short(result.tokens)], ["Shown", result.shown ? `${short(result.shown.tokens)} tokens` : "in full"], ["Type", oneLine(result.media_type || "text")]];
   if (result.flags?.includes("client_cut")) facts.push(["Kept as", "the client had cut it"]);
   if (result.exit_code !== null && result.exit_code !== undefined) facts.push(["Exit code", result.exit_code]);
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
@@ -99,11 +99,11 @@ const Known = ({ route, answer, address }) => {
   useEffect(() => { if (route.line !== sight[0] && route.line > 1) go(route.line); }, [route.line]);
   return html`<div class="wide one-result"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a> / <a href=${to.results(name)}>results</a></p>
     <div class="title"><h1>${oneLine(result.tool)} ${result.is_error ? html`<b class="badge bad">error</b>` : ""}</h1>
-      ${!isSaved && html`<span class="acts"><a class="button small" href=${`${address}/raw`} download>Raw download</a></span>`}</div>
-    ${isSaved && saved.texts[id]?.is_all === false && html`<p class="note">The export has the beginning of this result only.</p>`}
+      ${!isSaved && html`<span class="acts"><a class="button small" href=${`${address}/raw`} download>Download</a></span>`}</div>
+    ${isSaved && saved.texts[id]?.is_all === false && html`<p class="note">The export has only the beginning of this result.</p>`}
     <p class="arguments"><code>${oneLine(result.arguments).slice(0, MOST_ARGUMENTS)}${result.arguments?.length > MOST_ARGUMENTS ? " …" : ""}</code></p>
     <${About} result=${result} decisions=${answer.decisions} /><${Arguments} given=${answer.arguments} />
-    <div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${side === "lines"} onClick=${() => setSide("lines")}>Canonical</button>
+    <div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${side === "lines"} onClick=${() => setSide("lines")}>What the tool returned</button>
       <button type="button" aria-pressed=${side === "shown"} onClick=${() => setSide("shown")}>What the model saw</button></div>
     ${side === "lines" && result.media ? html`<${Media} address=${address} media=${result.media} />` : side === "lines" ? html`<${Find} address=${address} total=${total} sight=${sight} go=${go} />
       <${Lines} address=${address} start=${start} mark=${mark} onSight=${seen} />

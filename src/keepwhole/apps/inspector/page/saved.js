@@ -48,7 +48,7 @@ const request = (id, kind, values) => {
   const known = saved.requests[id] ?? absent("This request is not in the exported steps.");
   if (kind === "story") return known.story;
   if (kind === "answer") return known.story.answer ?? {};
-  if (kind !== "messages") return absent("An exported file has the request's messages only.");
+  if (kind !== "messages") return absent("An exported file has only the messages of a request.");
   const from = number(values.from, 0);
   return { ...known.head, from, messages: known.messages.filter((each) => each.index >= from && each.index < from + number(values.count, 40)) };
 };
@@ -56,7 +56,7 @@ const request = (id, kind, values) => {
 export const answer = (address, values) => {
   const [, , , kind, id, what] = address.split("/").map(decodeURIComponent);
   if (!kind) return address.startsWith("api/sessions/") ? { ...saved.summary } : absent("This file has one session.");
-  if (kind === "steps" && id) return absent("Not exported.");
+  if (kind === "steps" && id) return absent("This is not in the exported file.");
   if (kind === "steps") return { total: saved.steps.length, from: number(values.from, 0), steps: saved.steps.slice(number(values.from, 0), number(values.from, 0) + number(values.count, 40)) };
   if (kind === "search") return search(values);
   if (kind === "requests") return request(id, what, values);

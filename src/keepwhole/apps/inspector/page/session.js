@@ -155,7 +155,7 @@ const Facts = still(({ summary }) => {
 // Where a session comes from, and what goes on from it.
 const Kin = ({ tree }) => {
   const linked = (each) => html`<a href=${to.session(each.name)} title=${oneLine(each.name)}>${oneLine(each.title || each.name).slice(0, 60)}</a>`;
-  const parts = [tree.origin && html`goes on from ${linked(tree.origin)}`, tree.forks?.length > 0 && html`${many(tree.forks.length, "fork")}: ${tree.forks.slice(0, 6).map((each, at) => html`${at ? ", " : ""}${linked(each)}`)}`,
+  const parts = [tree.origin && html`continues ${linked(tree.origin)}`, tree.forks?.length > 0 && html`${many(tree.forks.length, "fork")}: ${tree.forks.slice(0, 6).map((each, at) => html`${at ? ", " : ""}${linked(each)}`)}`,
     tree.agents?.length > 0 && html`sub-agents: ${tree.agents.slice(0, 8).map((each) => `${oneLine(each.title || each.branch)} (${many(each.steps, "step")})`).join(", ")}`].filter(Boolean);
   return parts.length ? html`<p class="kin quiet">${parts.map((each, at) => html`${at ? " · " : ""}${each}`)}</p>` : "";
 };
@@ -279,7 +279,7 @@ const Session = ({ route, session, summary }) => {
 };
 
 const Nothing = () => html`<${Empty} title="Nothing kept in this session yet">
-  <p>Its first step appears here as soon as a result is kept:</p>
+  <p>Its first step appears here as soon as a result is kept.</p>
   <p><code>keepwhole run -- pytest</code> keeps what a command prints, <code>keepwhole proxy</code> keeps what an agent sends.</p><//>`;
 
 export default ({ route, session }) => {

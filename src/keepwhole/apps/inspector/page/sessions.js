@@ -5,7 +5,7 @@ import { listen } from "./api.js";
 
 const MOST = 50;
 const HEALTH = { warning: "note", broken: "broken" };
-const HEADS = [["Session", "name"], ["Last", "last"], ["Requests", "requests"], ["Results"], ["Tokens kept"], ["Errors", "errors"], ["Paid", "cost"], ["Saved", "saved"]];
+const HEADS = [["Session", "name"], ["Last active", "last"], ["Requests", "requests"], ["Results"], ["Tokens kept"], ["Errors", "errors"], ["Paid", "cost"], ["Saved", "saved"]];
 
 const Health = ({ one }) => (one.health in HEALTH ? html`<span class=${`health ${one.health}`} title=${oneLine(one.note ?? "")}>${HEALTH[one.health]}<small>${oneLine(one.note ?? "")}</small></span>` : one.results === null ? html`<small>not counted yet</small>` : "");
 const Saved = ({ cost }) => (cost ? html`<span class=${cost.is_loss ? "loss" : "gain"}>${cost.saved} <small>${cost.words}</small></span>` : "");
@@ -14,7 +14,7 @@ const about = (one) => [one.title && one.name, one.agent, one.workspace].filter(
 
 const Row = ({ one }) => html`<tr class=${one.depth ? "fork" : ""}>
   <th scope="row"><a href=${to.session(one.name)}>${oneLine(one.title || one.name)}</a><small>${one.depth ? "fork · " : ""}${about(one)}</small><${Health} one=${one} /></th>
-  <td data-label="Last">${day(one.last_at ?? one.created_at)}</td>
+  <td data-label="Last active">${day(one.last_at ?? one.created_at)}</td>
   <td data-label="Requests">${one.requests ? count(one.requests) : ""}</td>
   <td data-label="Results">${one.results === null ? "" : count(one.results)}<small class="sum" title="With requests and answers">${bytes(one.stored)} on disk</small></td>
   <td data-label="Tokens kept">${one.tokens_whole === null ? "" : html`${short(one.tokens_whole)}<small class="sum">${short(one.tokens_sent)} shown</small>`}</td>
@@ -85,7 +85,7 @@ export default () => {
     <input type="search" data-search placeholder="Search sessions  /" aria-label="Search sessions" value=${query} onInput=${(event) => setQuery(event.target.value)} /></div>
     ${error ? html`<${Broken} error=${error} again=${again} />` : !answer ? html`<${Skeleton} rows=${8} />`
       : none && !narrowed ? html`<${Nothing} home=${answer.home} />`
-        : none ? html`<p class="quiet">No session fits what you asked for.</p>`
+        : none ? html`<p class="quiet">No session matches.</p>`
           : html`<${Table} sessions=${answer.sessions} order=${asked} sort=${sort} />`}
     ${(answer?.next || asked.after) && html`<p class="pager"><button type="button" disabled=${!asked.after} onClick=${() => change({ after: "" })}>First ${MOST}</button>
       <button type="button" disabled=${!answer?.next} onClick=${() => change({ after: answer.next })}>Next ${MOST} →</button></p>`}

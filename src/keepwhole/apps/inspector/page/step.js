@@ -13,7 +13,7 @@ const MOST_RESULTS = 30;
 
 const about = (each) => each.argument ?? subject(each.arguments);
 const change = (result) => (result.shown ? result.shown.tokens - result.tokens : 0);
-const undone = (answer) => (answer.changed === false ? "It was shown in full already."
+const undone = (answer) => (answer.changed === false ? "It is already shown in full."
   : `Shown in full again from the next request: +${count(answer.tokens)} tokens${answer.reread ? `, and ${count(answer.reread)} after it are read again` : ""}${answer.cost ? ` (${oneLine(answer.cost)})` : ""}.`);
 const Change = ({ name, result }) => {
   const [said, setSaid] = useState("");
@@ -35,8 +35,8 @@ const Change = ({ name, result }) => {
 
 // How a result is shown now. Where that was decided after this step, both are said.
 const Rule = ({ result, then, later }) => {
-  if (!result.shown) return html`<span class="quiet">whole · ≈ ${short(result.tokens)} tokens</span>`;
-  return html`${later && html`<span class="quiet">${then ? oneLine(then.rule) : "whole"} here, now</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${change(result) ? html`· ≈ <${Difference} tokens=${change(result)} unit=" tokens" />` : ""}`;
+  if (!result.shown) return html`<span class="quiet">in full · ≈ ${short(result.tokens)} tokens</span>`;
+  return html`${later && html`<span class="quiet">${then ? oneLine(then.rule) : "in full"} here, now</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${change(result) ? html`· ≈ <${Difference} tokens=${change(result)} unit=" tokens" />` : ""}`;
 };
 
 const Result = ({ name, result, opened, then, upto, called }) => {
@@ -88,7 +88,7 @@ const Numbers = ({ step }) => {
 
 const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read again instead of coming from the provider's cache.</p>`;
 
-const Shadow = ({ step }) => html`<p class="note"><b class="badge">Shadow</b> Everything was sent unchanged. With mode: on, ${many(step.would_edit, "result")} would be shown otherwise, and ${count(step.would_send)} of ${count(step.tokens_sent)} tokens sent.</p>`;
+const Shadow = ({ step }) => html`<p class="note"><b class="badge">Shadow</b> Everything was sent unchanged. With mode: on, ${many(step.would_edit, "result")} would be changed, and ${count(step.would_send)} of ${count(step.tokens_sent)} tokens sent.</p>`;
 
 // A batch decides much the same of many results: said once, with the results behind it.
 const batched = (decisions) => {
@@ -104,7 +104,7 @@ const Batch = ({ name, group }) => {
   const saved = group.reduce((sum, each) => sum + each.saved, 0);
   return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")}${saved ? html` · ≈ <${Difference} tokens=${-saved} unit=" tokens" />` : ""}</p>
     ${first.why && html`<p class="quiet">${visible(first.why)}</p>`}
-    <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)} title=${oneLine(each.artifact_id || each.trace_id)}>${each.tool ? html`${oneLine(each.tool)} <code>${oneLine(about(each)).slice(0, 120)}</code>` : oneLine(each.artifact_id || each.trace_id)}</a> ${each.saved ? html`<small>≈ <${Difference} tokens=${-each.saved} unit=" tokens" /></small>` : ""}</li>`)}</ul></details></li>`;
+    <details><summary>Which results</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)} title=${oneLine(each.artifact_id || each.trace_id)}>${each.tool ? html`${oneLine(each.tool)} <code>${oneLine(about(each)).slice(0, 120)}</code>` : oneLine(each.artifact_id || each.trace_id)}</a> ${each.saved ? html`<small>≈ <${Difference} tokens=${-each.saved} unit=" tokens" /></small>` : ""}</li>`)}</ul></details></li>`;
 };
 const Decisions = ({ name, step }) => html`<section class="decisions"><h3>What Keepwhole changed</h3>
   <ul>${batched(step.decisions).map((group, at) => html`<${Batch} key=${at} name=${name} group=${group} />`)}</ul>
@@ -115,7 +115,7 @@ const Answer = ({ name, answer }) => {
   if (!answer) return html`<p class="quiet">No answer was recorded.</p>`;
   if (answer.error) return html`<p class="note bad">${visible(answer.error)}</p>`;
   const parts = answer.messages.flatMap((each) => each.parts);
-  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has its bytes." : `The answer is ${oneLine(answer.outcome)}: it ended before it was complete.`}</p>`;
+  if (!answer.is_readable) return html`<p class="quiet">${answer.outcome === "complete" ? "The answer cannot be read as messages; the request's page has its bytes." : `The answer is ${oneLine(answer.outcome)}: it broke off before its end.`}</p>`;
   return parts.length ? parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} />`) : html`<p class="quiet">The model said nothing.</p>`;
 };
 

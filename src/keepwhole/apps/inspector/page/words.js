@@ -36,7 +36,7 @@ const Returned = ({ name, part, whole }) => {
   return html`<details class="returned" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary><b>${oneLine(part.tool)}</b> <code>${oneLine(subject(part.arguments)).slice(0, 200)}</code>${part.is_error ? html` <b class="badge bad">error</b>` : ""}<${Rule} part=${part} /> <${Shrunk} part=${part} /></summary>
     ${open && html`<${Text} part=${part} label="this result" whole=${whole} />
-      ${part.was && html`<div class="was"><h4>In the request before <small>${many(part.was.chars, "character")}</small></h4><${Text} part=${part.was} label="what it was" /></div>`}
+      ${part.was && html`<div class="was"><h4>In the previous request <small>${many(part.was.chars, "character")}</small></h4><${Text} part=${part.was} label="what it was" /></div>`}
       ${part.trace_id && html`<p class="more"><a href=${to.result(name, part.trace_id)}>The whole result</a>${Number.isInteger(part.step) ? html` · <a href=${to.step(name, part.step)}>step ${part.number ?? part.step + 1}</a>` : ""}</p>`}`}</details>`;
 };
 
@@ -55,5 +55,5 @@ export const Part = ({ name, part, whole, role }) => {
 const STATES = { new: "new", changed: "changed" };
 export const Message = ({ name, message, whole, numbered }) => html`<li class=${`message ${message.role} ${message.state}`}>
   <p class="who"><b>${WHO[message.role] ?? oneLine(message.role)}</b> ${numbered ? html`<small>${count(message.index + 1)}</small>` : ""}${STATES[message.state] && numbered ? html` <b class=${`badge ${message.state === "changed" ? "turn" : "cut"}`}>${STATES[message.state]}</b>` : ""}<small class="size">${short(message.tokens)} tokens</small></p>
-  <div class="what-was-said">${message.parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} whole=${whole} role=${message.role} />`)}${!message.parts.length && html`<p class="quiet">nothing that can be read</p>`}</div></li>`;
+  <div class="what-was-said">${message.parts.map((part, at) => html`<${Part} key=${at} name=${name} part=${part} whole=${whole} role=${message.role} />`)}${!message.parts.length && html`<p class="quiet">nothing readable</p>`}</div></li>`;
 
