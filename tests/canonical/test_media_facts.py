@@ -104,7 +104,7 @@ def test_each_form_of_webp_has_its_size_in_other_bits() -> None:
     lossless = head + b"VP8L" + bytes(5) + (299 | 199 << 14 | 0b1111 << 28).to_bytes(4, "little")
     lossy = head + b"VP8 " + bytes(10) + (300 | 1 << 14).to_bytes(2, "little") + (200 | 3 << 14).to_bytes(2, "little")
     for data, size in ((extended, (16_384, 70_001)), (lossless, (300, 200)), (lossy, (300, 200))):
-        assert image_size(data) == size
+        assert image_size(data) == image_size(data + b"\xff") == size
         assert image_size(data[:-1]) == (0, 0)
 
 
@@ -203,3 +203,9 @@ def test_facts_are_told_as_far_as_they_are_known() -> None:
 )
 def test_a_document_has_the_pages_of_its_tree_or_its_page_objects_or_about_its_size(data: bytes, pages: int) -> None:
     assert page_count(data) == pages
+
+
+def test_of_a_very_large_document_only_the_beginning_is_read() -> None:
+    tree = b"/Type /Pages /Count 3"
+    for before, pages in ((16_000_000 - len(tree), 3), (16_000_000 - len(tree) + 1, 266)):
+        assert page_count(bytes(before) + tree) == pages

@@ -130,6 +130,17 @@ def test_a_packed_file_may_unpack_to_a_hundred_times_its_size_or_to_some_megabyt
                     file.refuse_bomb()
 
 
+@pytest.mark.parametrize(("size", "is_read"), [(16 << 20, True), ((16 << 20) + 1, False)])
+def test_sixteen_megabytes_may_be_in_any_packed_file(tmp_path: Path, size: int, is_read: bool) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(bytes(size), 1))
+    with LogFile(tmp_path / "log.gz") as file:
+        if is_read:
+            file.refuse_bomb()
+        else:
+            with pytest.raises(UnpackedTooMuch, match="more than 100 times its size"):
+                file.refuse_bomb()
+
+
 def test_a_file_is_packed_by_what_is_in_it_and_read_in_parts(tmp_path: Path) -> None:
     for data in (b"one\ntwo\nthree", gzip.compress(b"one\ntwo\nthree")):
         (tmp_path / "log").write_bytes(data)

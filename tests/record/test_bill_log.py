@@ -94,6 +94,8 @@ def test_bills_of_other_processes_count_where_they_are_about_whole_requests() ->
         found = billing(asked(1, **fields), answered(1, **told))
         assert (found.requests, found.predicted, found.billed) == (requests, 4_000 * requests, 3_000 * requests)
         assert found.scale("m") == (1.5 if requests else 1.0)
+    named = billing(asked(1, **good), answered(1, answered_by="gpt-4.1"))
+    assert named.answered_by("m") == "gpt-4.1"
     unsaid = billing(asked(1, **good), answered(1, input=15_000))
     assert (unsaid.requests, unsaid.scale("m")) == (0, 1.5)
 

@@ -105,11 +105,11 @@ def unstored_chunks(output: Output, error: StoreError) -> Iterator[bytes]:
 def not_stored(result: Result, output: Output, error: StoreError, exit_code: ExitCode = None) -> KeptResult:
     """The whole output of a result that could not be stored, so nothing of it may be hidden."""
     if isinstance(output, str):
-        text = output
-    elif isinstance(output, bytes | bytearray | memoryview):
-        text = decode(bytes(output), "bytes")
+        text, data = output, encode(output)[0]
     else:
-        text = decode(b"".join(unstored_chunks(output, error)), "bytes")
+        is_at_hand = isinstance(output, bytes | bytearray | memoryview)
+        data = bytes(output) if is_at_hand else b"".join(unstored_chunks(output, error))
+        text = decode(data, "bytes")
     if isinstance(error, NotStored) and error.rescue is not None:
         error.rescue.close()
         error.rescue = None
@@ -120,7 +120,7 @@ def not_stored(result: Result, output: Output, error: StoreError, exit_code: Exi
         truncated_size=len(text),
         strategy_used="none",
         was_truncated=False,
-        original_bytes=len(encode(text)[0]),
+        original_bytes=len(data),
         stored=False,
     )
     return KeptResult(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from keepwhole.store.sqlite import marks as mark_file
 from keepwhole.store.sqlite.marks import LastEntry, MarkedEnding, MarkedHead, Marks
 
 RECORD, CHAIN, DIGEST = b"r" * 16, b"c" * 32, b"d" * 32
@@ -105,3 +106,29 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     marks = Marks(str(link))
     marks.note_last(LastEntry(RECORD, 1, CHAIN))
     assert (marks.exists(), marks.last(), target.exists()) == (True, None, False)
+
+
+def test_what_claims_less_than_before_is_on_the_disk_on_return_and_a_mark_of_an_entry_is_not_waited_for(
+    marks: Marks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(mark_file, "sync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))  # pyright: ignore
+    marks.note_entry(RECORD, 32, 2, 8, CHAIN)
+    marks.note_description(3, DIGEST)
+    assert synced == []
+    for write in (
+        lambda: marks.note_ending(2, 5, is_committed=False),
+        lambda: marks.lower(2, LastEntry(RECORD, 20, CHAIN)),
+        marks.sync,
+    ):
+        synced.clear()
+        write()
+        assert synced == [marks.path]
+
+
+def test_the_file_is_open_once_until_it_is_closed(marks: Marks) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    marks.sync()
+    marks.close()
+    marks.close()
+    assert len(os.listdir("/proc/self/fd")) == before - 1

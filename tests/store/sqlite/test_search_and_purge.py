@@ -183,6 +183,7 @@ def test_the_results_of_other_sessions_that_wait_are_indexed_first(store: Sqlite
     assert (none.is_all, none.indexed_to, none.newest([["quokka"]], 9)) == (False, 0, [])
     everything = store.passages("s", until=time.monotonic() + 60)
     assert (everything.is_all, everything.newest([["quokka"]], 9)) == (True, [2 * EACH, EACH])
+    assert everything.indexed_to == 0, "nothing is left to be read"
 
 
 def test_the_results_of_a_session_are_held_in_memory_where_the_index_cannot_be_written(
@@ -238,6 +239,8 @@ def test_of_very_many_results_the_number_of_the_last_entry_stands_for_how_many_t
 
 
 def test_a_session_without_results_has_no_passages(store: SqliteStore) -> None:
+    Session("first", store=store).keep("t", None, "quokka")
+    assert len(store.passages("first").newest([["quokka"]], 9)) == 1
     opened(store)
     for name in ("s", "unknown"):
         found = store.passages(name)
