@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from keepwhole.canonical.media import URL, MediaBytes
 from keepwhole.wire.dialects import conversation_dialect, decode_message
 from keepwhole.wire.gemini.messages import alternating
 from keepwhole.wire.gemini.stream import _with_piece as with_piece
-from keepwhole.wire.pairs import NO_RESULT
+from keepwhole.wire.pairs import NO_RESULT, LostResult
 
 GEMINI: Any = conversation_dialect("gemini")
 BETWEEN = {"role": "user", "parts": [{"text": "[Messages in between are part of the summary above.]"}]}
@@ -162,3 +163,72 @@ def test_recall_tools_are_put_beside_the_first_declarations() -> None:
         ([{"googleSearch": {}}], ("tools",)),
     ):
         assert GEMINI.tools_path({"tools": tools}) == path
+
+
+def finder(lost: dict[str, LostResult], replaced: dict[str, LostResult] | None = None) -> Any:
+    """What is on record: of calls without a result, and of what a client put in the place of one."""
+
+    def find(call_id: str, *content: object) -> LostResult | None:
+        return (replaced or {}).get(call_id) if content else lost.get(call_id)
+
+    return find
+
+
+def on_record(*parts: Any, is_error: bool = False, beside: tuple[str, ...] = ()) -> LostResult:
+    return LostResult(parts, is_error, lambda call_id: call_id in beside)
+
+
+def test_a_lost_result_is_put_among_those_that_are_there_in_the_order_of_the_calls() -> None:
+    messages = [HELLO, model(call("c1"), call("c2", "ls"), call("c3")), user(result("c1"), result("c3"), text("and"))]
+    found = GEMINI.with_lost_results(messages, finder({"c2": on_record("one", "two")}))
+    lost = result("c2", "ls", output="one\ntwo")
+    assert found == [*messages[:2], user(result("c1"), lost, result("c3"), text("and"))]
+
+
+def test_messages_in_which_nothing_is_lost_stay_as_they_are() -> None:
+    messages = [HELLO, model(call("c1")), user(result("c1")), model(call("c2")), user(text("and"))]
+    assert GEMINI.with_lost_results(messages, finder({"c1": on_record("one")})) is messages
+    lost = GEMINI.with_lost_results(messages, finder({"c2": on_record("two")}))
+    assert lost == [*messages[:4], user(result("c2", output="two"), text("and"))]
+    early = GEMINI.with_lost_results(
+        [*messages[:2], user(text("and")), *messages[3:]], finder({"c1": on_record("one")})
+    )
+    assert early[2] == user(result("c1", output="one"), text("and"))
+
+
+def test_the_results_of_the_last_calls_are_put_behind_them_and_errors_stay_errors() -> None:
+    messages = [HELLO, model(call("c1"))]
+    found = GEMINI.with_lost_results(messages, finder({"c1": on_record("no", is_error=True)}))
+    response = {"functionResponse": {"id": "c1", "name": "run", "response": {"error": "no"}}}
+    assert found == [*messages, user(response)]
+
+
+def test_a_message_that_is_lost_between_two_of_the_model_is_put_back_where_their_calls_are_of_two_turns() -> None:
+    messages = [HELLO, model(call("c1")), model(call("c2")), user(result("c2"))]
+    found = GEMINI.with_lost_results(messages, finder({"c1": on_record("one")}))
+    assert found == [*messages[:2], user(result("c1", output="one")), *messages[2:]]
+    together = GEMINI.with_lost_results(messages, finder({"c1": on_record("one", beside=("c2",))}))
+    assert together == [*messages[:3], user(result("c1", output="one"), result("c2"))]
+
+
+def test_what_a_client_put_in_the_place_of_a_result_gives_place_to_it_media_and_all() -> None:
+    image, file = MediaBytes("image/png", b"\x89PNG"), MediaBytes(f"{URL}; kind=image", b"https://x/y.png")
+    messages = [HELLO, model(call("c1")), user(result("c1", output="[cleared]"), text("and"))]
+    found = GEMINI.with_lost_results(messages, finder({}, {"c1": on_record("one", image, file)}))
+    inline = {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}
+    linked = {"fileData": {"mimeType": f"{URL}; kind=image", "fileUri": "https://x/y.png"}}
+    whole = result("c1", output="one")
+    whole["functionResponse"]["parts"] = [inline, linked]
+    assert found[2] == user(whole, text("and"))
+    has_media = [HELLO, model(call("c1")), user(whole)]
+    assert GEMINI.with_lost_results(has_media, finder({}, {"c1": on_record("one")})) is has_media
+
+
+def test_words_calls_and_results_are_read_from_parts_and_thoughts_are_only_counted() -> None:
+    message = decode_message(model(text("one"), {"text": "hidden thought", "thought": True}, text("two"), call("c1")))
+    assert (message.role, message.said, [one.call_id for one in message.calls]) == ("assistant", "one\ntwo", ["c1"])
+    assert message.other > 0
+    assert decode_message(user(result("c1"))).role == "tool"
+    assert decode_message(user(result("c1"), text("and"))).role == "user"
+    assert decode_message({"parts": [text("no role")]}).role == "user"
+    assert decode_message({"role": "odd", "parts": [text("x" * 400)]}).role == "other"
