@@ -86,6 +86,8 @@ def test_one_endless_line_does_not_take_the_room_of_the_others() -> None:
         "... [3 lines / 90 chars omitted] ...",
         'get_artifact(id="art_1_abc")',
         "[Art\u200bifact: art_1_abc]",
+        "[Artifact\ua789 art_1_abc]",
+        "[Art\ua66fifact: art_1_abc]",
         "[TRUNCATED — full output in get_task_trace(",
     ],
 )

@@ -19,6 +19,7 @@ BOLD = "\x1b[1m"
         ("[Аrtіfасt]", "[artifact]"),
         ("ｆｕｌｌ ﬁle", "full file"),
         ("ｆ\u00adu\u200bl\u115fl\U000e0041", "full"),
+        ("ꜰu\ua66fll꞉ ꜱ꞊ꓽ", "full: s=:"),
         ("中文 b한", "\ufffd\ufffd b\ufffd"),
         ("\u3400\ud7ff\U00020000\U000323af", "\ufffd" * 4),
         ("ß Ψ ½é", "\ufffd \ufffd \ufffde"),

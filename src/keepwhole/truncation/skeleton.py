@@ -71,8 +71,6 @@ class _Folded(dict[int, str]):
 def _fold(char: str) -> str:
     if char == "\n" or char.isspace():
         return "\n" if char in "\n\u2028\u2029\x85" else " "
-    if "\u3400" <= char <= "\ud7ff" or "\U00020000" <= char <= "\U000323af":
-        return _UNLIKE
     plain = "".join(map(_fold_part, unicodedata.normalize("NFKD", char).lower()))
     return plain if plain.isascii() or len(plain) < 2 else _UNLIKE
 
