@@ -286,3 +286,24 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
         peer_named("masks")
     assert "There is no policy `masks`" in str(refused.value)
     assert all(f"`{name}`" in str(refused.value) for name in PEERS)
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"), [(Masked("mask"), 5), (peer_named("mask_5"), 5), (peer_named("mask_10"), 10)]
+)
+def test_a_mask_keeps_as_many_of_the_newest_results_as_its_name_says(policy: Policy, kept: int) -> None:
+    assert Run(policy).steps(kept + 2) == [*[[]] * kept, [0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "trigger"),
+    [
+        *(("clear_tool_uses", 100_000), ("clear_tool_uses_50k", 50_000), ("clear_tool_uses_70k", 70_000)),
+        ("clear_tool_uses_150k", 150_000),
+    ],
+)
+def test_uses_are_cleared_with_the_first_request_over_the_trigger_that_the_name_says(name: str, trigger: int) -> None:
+    run, text = Run(peer_named(name)), K * 10
+    while not run.send(*step(len(run.transcript.items), text)):
+        assert run.transcript.tokens <= trigger
+    assert trigger < run.transcript.tokens < trigger + 11 * ONE

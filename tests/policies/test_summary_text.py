@@ -112,3 +112,13 @@ def test_a_name_has_a_letter_and_at_most_120_characters(name: str, is_named: boo
 def test_names_are_looked_for_at_both_ends_of_a_long_result(at: int, is_named: bool) -> None:
     text = " " * at + "a.py" + " " * (9_996 - at)
     assert mentions(called(1, text))[0] == (["a.py"] if is_named else [])
+
+
+def test_a_task_is_whole_in_the_body_and_in_the_text_as_long_as_it_does_not_stay() -> None:
+    task = "Mend this and that. " * 100
+    transcript = conversation(step(1), task=task)
+    told = [draft_summary(transcript, len(transcript.messages), kept, name_of, 4_000) for kept in ((), (0, 1))]
+    assert all(f"> {task.strip()}" in one.body for one in told)
+    first, second = ("\n".join(section(one.text, "Task, in the user's words")) for one in told)
+    assert first == f"> {task.strip()}"
+    assert 200 < len(second) <= 400
