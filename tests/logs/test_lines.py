@@ -137,7 +137,7 @@ def test_sixteen_megabytes_may_be_in_any_packed_file(tmp_path: Path, size: int, 
         if is_read:
             file.refuse_bomb()
         else:
-            with pytest.raises(UnpackedTooMuch, match="more than 100 times its size"):
+            with pytest.raises(UnpackedTooMuch, match="100 times"):
                 file.refuse_bomb()
 
 
