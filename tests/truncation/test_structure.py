@@ -408,3 +408,11 @@ def test_the_one_element_of_xml_that_is_asked_for_is_shown_before_all_others(num
     cut = STRATEGIES["element"](source, 420, StrategyOptions(question="where is swordfish?"))
     left = ElementTree.fromstring(render(cut, source)).findall("item")
     assert [(item.text or "")[:15] for item in left if len(item.text or "") > 200] == ["about swordfish"]
+
+
+def test_elements_of_xml_that_are_asked_for_are_found_one_right_after_the_other() -> None:
+    items = [f"<item>about {name} " + "words " * 40 + "</item>" for name in ["nothing"] * 38 + ["swordfish"] * 2]
+    source = TextSource("<all>" + "".join(items) + "</all>")
+    cut = STRATEGIES["element"](source, 720, StrategyOptions(question="where is swordfish?"))
+    left = ElementTree.fromstring(render(cut, source)).findall("item")
+    assert [(item.text or "")[:15] for item in left if len(item.text or "") > 200] == ["about swordfish"] * 2
