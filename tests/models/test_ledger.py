@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.models.ledger import RECALL_TOKENS, CachedPrefixes, CarriedCosts, Costs, Ledger, SentRequest
+from keepwhole.models.ledger import RECALL_TOKENS, CachedPrefixes, CarriedCosts, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.profiles import Profile
 from keepwhole.models.unmanaged import OUT, SUMMARY, ClientRequest, UnmanagedClient, request_cost, summary_cost
 
@@ -311,3 +311,8 @@ def test_a_request_that_goes_back_forgets_the_longer_prefixes() -> None:
     assert cache.alive(40, 300, PROFILE) == [2]
     cache.drop_after(1)
     assert cache.alive(40, 300, PROFILE) == []
+
+
+def test_the_longest_prefix_that_ends_before_a_change_stays() -> None:
+    assert [last_end([1, 3, 9], index) for index in (0, 1, 2, 3, 8, 9, 99)] == [0, 1, 1, 3, 3, 9, 9]
+    assert last_end([], 5) == 0

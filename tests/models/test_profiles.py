@@ -42,7 +42,7 @@ def test_the_longest_beginning_of_a_name_decides(model: str, row: str) -> None:
     assert profile_for(model) == PROFILES[row]
 
 
-@pytest.mark.parametrize("model", [None, "", "llama-4", "claudette", "gpt-4-1106-preview", "/"])
+@pytest.mark.parametrize("model", [None, "", "llama-4", "claudette", "claudes-2", "gpt-4-1106-preview", "/"])
 def test_an_unknown_model_has_the_default(model: str | None) -> None:
     assert profile_for(model) == DEFAULT
 

@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
+from keepwhole import MemoryStore
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Decision, Entry, Request, Result
 from keepwhole.canonical.message import Call
 from keepwhole.record.fork_note import TOOL, ForkNote, origin_in, read_fork
-from keepwhole.record.known_result import KnownResult, Origin, origin_of_entry
+from keepwhole.record.known_result import KnownResult, Origin, origin_of_entry, read_result
 from keepwhole.store.protocol import Body
 from keepwhole.truncation.client_cut import RULE
 from keepwhole.truncation.cut import Cut, whole
 from keepwhole.wire.text_card import card
-from tests.build import NOON, result
+from tests.build import NOON, decision, draft, opened, result
 
 DATA = b"the original"
 
@@ -164,3 +165,17 @@ def test_the_newest_note_that_can_be_read_counts() -> None:
 @pytest.mark.parametrize("arguments", [None, "", "{", "[]", "5", "{}", '{"origins": []}', '{"origins": null}'])
 def test_a_note_that_cannot_be_read_names_no_origin(arguments: str | None) -> None:
     assert origin_in(result(arguments=arguments)) is None
+
+
+def test_a_row_of_the_record_is_read_as_a_result_where_it_is_one() -> None:
+    store = MemoryStore()
+    opened(store)
+    kept = draft(store, b"%PDF-1.7", media_type="application/pdf")
+    store.append("s", [kept, decision(kept.header.trace_id)])
+    first, second = store.rows("s")
+    found = read_result(first)
+    assert found is not None
+    assert (found.result, found.seq, found.body) == (kept.header, 1, kept.body)
+    assert found.media is not None
+    assert (found.media.pages, found.media.width) == (0, 0), "not known"
+    assert read_result(second) is None

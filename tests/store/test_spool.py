@@ -58,3 +58,11 @@ def test_what_was_read_and_could_not_be_stored_is_read_again() -> None:
     rescue = Reread(bytes_reader(b"the original"))
     assert b"".join(rescue.chunks()) == b"the original"
     rescue.close()
+
+
+def test_what_could_not_be_stored_is_let_go_with_its_file(tmp_path: Path) -> None:
+    before = descriptors()
+    rescue = Reread(spool_body(Feed(bytes(2 * IN_MEMORY)), b"", 2 * IN_MEMORY, str(tmp_path)))
+    assert descriptors() == before + 1
+    rescue.close()
+    assert descriptors() == before

@@ -9,7 +9,7 @@ from keepwhole.errors import StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.testing.look import broken_prefixes, find_unpaired, recorded_results, results_in, tokens_of
 from keepwhole.testing.model import FakeModel, PrintedCall, newest_text, printed_calls
-from keepwhole.testing.script import Script, ScriptedCall, newest_result
+from keepwhole.testing.script import AgentRun, Script, ScriptedCall, newest_result
 from keepwhole.testing.stage import NEEDLE, FullStore, Stage
 
 
@@ -144,3 +144,20 @@ def test_a_full_store_refuses_every_write_and_results_are_shown_whole() -> None:
         store.append("s", [])
     kept = Session("s", store=store).keep("bash", None, "some text")
     assert (kept.content, kept.metadata.stored) == ("some text", False)
+
+
+class Echo:
+    """A harness whose agent makes one request."""
+
+    def run(self, script: Script, tools: Any, session: Session) -> AgentRun:
+        turn = script.reply([], tools)
+        return AgentRun(turn.text, script.requests, [call.call_id for call in turn.calls])
+
+
+def test_each_run_of_a_stage_plays_its_own_steps_and_numbers_of_calls_go_on() -> None:
+    stage, session = Stage(), Session("s", store=MemoryStore())
+    assert stage.run(Echo(), session, "words").text == "words"
+    assert stage.run(Echo(), session, ("read_file", {"path": "a"})).history == ["call_1"]
+    assert stage.run(Echo(), session, ("read_file", {"path": "a"})).history == ["call_2"]
+    assert stage.run(Echo(), session).text == "done"
+    assert stage.script.offered == [("run_command", "read_file", "fail", "cancel")]
