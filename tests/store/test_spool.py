@@ -30,7 +30,7 @@ def test_only_a_large_body_waits_in_a_file(tmp_path: Path, size: int, files: int
     assert descriptors() == before
 
 
-@pytest.mark.parametrize("size", [100, IN_MEMORY + 70_000])
+@pytest.mark.parametrize("size", [100, IN_MEMORY + 70_000, IN_MEMORY + 2_200_000])
 def test_a_body_beyond_the_quota_is_given_back_whole(tmp_path: Path, size: int) -> None:
     data, before = os.urandom(size), descriptors()
     with pytest.raises(NotStored, match="quota") as refused:
