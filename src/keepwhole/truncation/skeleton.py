@@ -71,6 +71,8 @@ class _Folded(dict[int, str]):
 def _fold(char: str) -> str:
     if char == "\n" or char.isspace():
         return "\n" if char in "\n\u2028\u2029\x85" else " "
+    if "\u3400" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3" or "\U00020000" <= char <= "\U000323af":
+        return _UNLIKE  # ideographs and Hangul, which look like no letter: a text may have thousands of different ones
     plain = "".join(map(_fold_part, unicodedata.normalize("NFKD", char).lower()))
     return plain if plain.isascii() or len(plain) < 2 else _UNLIKE
 
