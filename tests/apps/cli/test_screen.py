@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from keepwhole.apps.cli import screen
-from keepwhole.truncation.notice import size_text
 
 
 class Terminal(io.TextIOWrapper):
@@ -74,7 +73,7 @@ def test_a_bar_stays_within_one_line_of_the_terminal(columns: int, monkeypatch: 
     monkeypatch.setattr(terminal, "fileno", lambda: 2)
     monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
     monkeypatch.setattr(sys, "stderr", terminal)
-    screen.Progress("importing", 400_000_000, size_text).set_done(123_456_789)
+    screen.Progress("importing", 400_000_000, in_bytes=True).set_done(123_456_789)
     drawn = terminal.written.removeprefix("\r\x1b[K")
     assert len(drawn) < columns
     assert drawn.startswith("importing: "[: columns - 1])

@@ -77,7 +77,7 @@ def test_sessions_are_listed_with_their_counts_and_state(cli: Quick) -> None:
     assert (second_row["errors"], second_row["bytes"]) == (2, 6)
     heads, _, newest, oldest = cli.said("sessions", "list").splitlines()
     assert re.split(r"\s{2,}", heads.strip()) == [
-        *("Session", "Title", "Agent", "Entries", "Size", "Errors", "Paid (saved)", "Last", "State")
+        *("Session", "Title", "Agent", "Entries", "Size", "Errors", "Paid (saved)", "Last active", "State")
     ]
     assert re.split(r"\s{2,}", newest)[:1] + newest.split()[-1:] == ["second", "open"]
     assert re.split(r"\s{2,}", oldest)[:4] == ["first", "tester", "2", "2.0 KB"]

@@ -16,7 +16,6 @@ from keepwhole.logs.lines import UnreadPart, file_size
 from keepwhole.logs.reader import find_logs
 from keepwhole.logs.run import Run
 from keepwhole.record.log_import import Imported, import_run, session_of
-from keepwhole.truncation.notice import size_text
 
 _NOTHING = 1
 _LISTED = 20
@@ -64,7 +63,7 @@ def import_logs(args: argparse.Namespace) -> int:
 def _imported(context: CommandContext, paths: Sequence[Path]) -> Iterator[tuple[Imported | UnreadPart, str]]:
     """Import runs; yield each with the usual name of its session, and every part that could not be read."""
     now, chars = int(time.time() * 1000), 0
-    with screen.Progress("importing", sum(map(file_size, paths)), size_text) as progress:
+    with screen.Progress("importing", sum(map(file_size, paths)), in_bytes=True) as progress:
         for found in read_all(paths):
             if isinstance(found, UnreadPart):
                 yield found, ""

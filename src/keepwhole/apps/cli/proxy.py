@@ -140,7 +140,7 @@ def address_from(args: argparse.Namespace) -> Address:
 
 def _greet(address: Address, token: str | None, where: str) -> None:
     base = address.base_url(token)
-    print(f"keepwhole proxy: {address.url}" + (f", token in {where}" if token else "; no token is required"))
+    print(f"keepwhole proxy: {address.url}" + (f", token in {where}" if token else ", no token is required"))
     print(f"  export ANTHROPIC_BASE_URL={base}")
     print(f"  export OPENAI_BASE_URL={base}/v1", flush=True)
     if not address.is_loopback:

@@ -25,7 +25,6 @@ from keepwhole.replay.report import Basis, ReplayReport, build_report
 from keepwhole.replay.run_sample import sample_within
 from keepwhole.replay.runner import FREQUENCY_CHARS, ReplayJob, read_frequencies, replay_all
 from keepwhole.replay.survey import LoggedRun, LogTotals, SurveyItem, merge_survey, survey
-from keepwhole.truncation.notice import size_text
 
 _EARLY = 1.5
 """Seconds after which a person at a terminal sees first totals, however much is still unread."""
@@ -116,7 +115,7 @@ class _Replay:
         sizes = {path: file_size(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
         began, told = time.monotonic(), self._args.json or not sys.stdout.isatty()
-        with screen.Progress("reading", sum(sizes.values()), size_text) as progress:
+        with screen.Progress("reading", sum(sizes.values()), in_bytes=True) as progress:
             for found in map_in_processes(survey, largest_first, self._jobs):
                 self._found.append(found)
                 self._totals.add(found)

@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, TextIO
 
+from keepwhole.truncation.notice import size_text
+
 _BAR = 24
 _USUAL_COLUMNS = 80
 _VISIBLE = frozenset("\n\t")
@@ -160,8 +162,9 @@ def format_time(milliseconds: int) -> str:
 class Progress:
     """A progress bar on the error stream; silent without a terminal."""
 
-    def __init__(self, what: str, total: int, written: Callable[[int], str] = "{:,}".format) -> None:
-        self._what, self._total, self._done, self._written = what, total, 0, written
+    def __init__(self, what: str, total: int, *, in_bytes: bool = False) -> None:
+        self._what, self._total, self._done = what, total, 0
+        self._written: Callable[[int], str] = size_text if in_bytes else "{:,}".format
         self._began, self._shown = time.monotonic(), 0.0
         self._on = sys.stderr.isatty()
 

@@ -285,7 +285,7 @@ def export(args: argparse.Namespace) -> int:
         if made is not None:
             target.write(made)
             return 0
-        progress = stack.enter_context(screen.Progress("exporting", info.stored, size_text))
+        progress = stack.enter_context(screen.Progress("exporting", info.stored, in_bytes=True))
         for line in export_session(context.store, info, withheld):
             target.write(line)
             progress.step(len(line) * 3 // 4)

@@ -37,7 +37,7 @@ def back_up(args: argparse.Namespace) -> int:
     context = CommandContext(args)
     try:
         total = sum(info.stored for info in context.store.sessions())
-        with screen.Progress("backing up", total, size_text) as progress:
+        with screen.Progress("backing up", total, in_bytes=True) as progress:
             backup = Backup(context.store, progress.step)
             written = _write(args.file, compressed(backup.lines()))
     finally:

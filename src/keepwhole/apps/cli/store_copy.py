@@ -86,7 +86,7 @@ def _confirm_erasure(erased: Sequence[CopyStep], args: argparse.Namespace) -> bo
 def _run_steps(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple[dict[str, str], "_Watch"]:
     """Carry out the steps; return the sessions that failed with the reasons, and the progress."""
     failed: dict[str, str] = {}
-    with screen.Progress("copying", sum(_bytes(step) for step in steps), size_text) as progress:
+    with screen.Progress("copying", sum(_bytes(step) for step in steps), in_bytes=True) as progress:
         watch = _Watch(progress, steps)
         for step in steps:
             try:

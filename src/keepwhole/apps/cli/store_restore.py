@@ -12,7 +12,6 @@ from keepwhole.apps.cli.addresses import HELP, open_record_at, printable_address
 from keepwhole.apps.cli.command_context import add_options
 from keepwhole.errors import UsageError
 from keepwhole.transfer.restore import Restored, restore
-from keepwhole.truncation.notice import size_text
 
 
 def describe(commands: Any) -> None:
@@ -39,7 +38,7 @@ def restore_backup(args: argparse.Namespace) -> int:
     with file, closing(open_record_at(address, settings)) as store:
         size = os.fstat(file.fileno()).st_size
         try:
-            with screen.Progress("restoring", size, size_text) as progress:
+            with screen.Progress("restoring", size, in_bytes=True) as progress:
                 tell = file.tell if file.seekable() else lambda: 0
                 done = restore(
                     store, file, only=args.session, erased=args.erased, on_entry=lambda _: progress.set_done(tell())
