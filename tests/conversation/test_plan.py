@@ -189,10 +189,10 @@ def test_what_is_whole_already_left_out_for_good_or_an_image_made_smaller_is_not
     assert restored(images, {1: cut(images.items[1])}) == [1]
 
 
-def test_of_the_same_text_for_the_same_call_the_first_is_recorded() -> None:
+def test_of_the_same_text_for_the_same_call_the_first_is_recorded_in_its_place() -> None:
     made = transcript("one", "two")
     add_step(made, "three")
     items = [made.items[0], made.items[1], made.items[0], made.items[2], made.items[1]]
-    assert sorted(item.number for item in without_repeats(items)) == [0, 1, 2]
+    assert [item.number for item in without_repeats(items)] == [0, 1, 2]
     assert without_repeats([]) == []
     assert without_repeats(made.items) == list(made.items)

@@ -170,8 +170,11 @@ def _most_tokens(item: Item) -> int | None:
 
 
 def without_repeats(items: Sequence[Item]) -> list[Item]:
-    """The items without those that repeat the same text for the same call."""
-    return list({(item.returned.call_id, item.text): item for item in reversed(items)}.values())[::-1]
+    """The items, in order, without those that repeat the same text for the same call."""
+    first: dict[tuple[str, str], Item] = {}
+    for item in items:
+        first.setdefault((item.returned.call_id, item.text), item)
+    return list(first.values())
 
 
 def is_recall_answer(item: Item) -> bool:
